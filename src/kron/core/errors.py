@@ -1,0 +1,156 @@
+"""The one tree of errors.
+
+Every failure that an input can cause is a `KronError` with a stable code. A text that is wrong
+is a `ParseError`: it lists every problem of the text, each with its place, so that a person
+mends a line once and not five times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+SHOWN_PROBLEMS = 20
+"""How many problems of one text are kept; a line of 60,000 typing errors has no 21st reader."""
+
+_SHOWN_VALUE = 60
+_SHOWN_LINE = 100
+_LONGEST_GUESS = 40
+
+
+class Code(StrEnum):
+    """What went wrong, in one stable word. Documented in docs/errors.md (a test compares)."""
+
+    CRON_FIELD = "cron-field"
+    CRON_FIELD_COUNT = "cron-field-count"
+    CRON_NEVER = "cron-never"
+    CRON_SHORTHAND = "cron-shorthand"
+    MODIFIER_UNKNOWN = "modifier-unknown"
+    MODIFIER_REPEATED = "modifier-repeated"
+    MODIFIER_FORM = "modifier-form"
+    KEY_UNKNOWN = "key-unknown"
+    KEY_REPEATED = "key-repeated"
+    VALUE_UNKNOWN = "value-unknown"
+    NUMBER = "number"
+    DURATION = "duration"
+    ZONE_UNKNOWN = "zone-unknown"
+    CONSTRAINT = "constraint"
+    TEXT = "text"
+    LIMIT = "limit"
+    IDENTITY = "identity"
+    INSTANT = "instant"
+    LEDGER = "ledger"
+    LEDGER_NEWER = "ledger-newer"
+
+
+class KronError(Exception):
+    """Any error that Kron raises on purpose. `code` is stable; `fix` says what to do, or is ''."""
+
+    def __init__(self, code: Code, message: str, *, fix: str = "") -> None:
+        super().__init__(code, message, fix)
+        self.code = code
+        self.message = message
+        self.fix = fix
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.fix})" if self.fix else self.message
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a text: what, where ([start, end) in characters), the fix."""
+
+    code: Code
+    message: str
+    start: int
+    end: int
+    fix: str = ""
+
+    @property
+    def column(self) -> int:
+        """The place as people count it, from 1."""
+        return self.start + 1
+
+    def shifted(self, by: int) -> Problem:
+        """The same problem, seen from a text in which the piece begins `by` characters later."""
+        return replace(self, start=self.start + by, end=self.end + by)
+
+    def __str__(self) -> str:
+        fix = f" ({self.fix})" if self.fix else ""
+        return f"column {self.column}: {self.message}{fix}"
+
+
+class ParseError(KronError):
+    """A text that does not parse, with all of its problems in the order of their columns."""
+
+    def __init__(self, text: str, problems: Sequence[Problem]) -> None:
+        first = problems[0]
+        super().__init__(first.code, first.message, fix=first.fix)
+        self.args = (text, problems)
+        self.text = text
+        self.problems = tuple(problems)
+
+    @classmethod
+    def single(
+        cls, text: str, code: Code, message: str, *, start: int = 0, end: int = -1, fix: str = ""
+    ) -> ParseError:
+        """An error with one problem; it covers the whole text unless a place is given."""
+        return cls(text, [Problem(code, message, start, len(text) if end < 0 else end, fix)])
+
+    def __str__(self) -> str:
+        shown = (
+            f"{problem}\n{excerpt(self.text, problem.start, problem.end)}"
+            for problem in self.problems
+        )
+        return "\n".join(shown)
+
+
+def quoted(value: str) -> str:
+    """`value` between double quotes, on one line, shortened, with nothing a terminal would obey."""
+    shown = value if len(value) <= _SHOWN_VALUE else value[: _SHOWN_VALUE - 1] + "…"
+    return '"' + "".join(map(_visible, shown)) + '"'
+
+
+def excerpt(text: str, start: int, end: int) -> str:
+    """Two lines: the part of `text` around [start, end), and carets under it."""
+    first = max(0, start - _SHOWN_LINE // 2)
+    last = min(len(text), first + _SHOWN_LINE)
+    lead, tail = ("…" if first else ""), ("…" if last < len(text) else "")
+    before = lead + "".join(map(_visible, text[first:start]))
+    marked = "".join(map(_visible, text[start : min(end, last)]))
+    after = "".join(map(_visible, text[min(end, last) : last])) + tail
+    carets = "^" * max(1, _columns(marked))
+    return f"  {before}{marked}{after}\n  {' ' * _columns(before)}{carets}"
+
+
+def did_you_mean(word: str, choices: Iterable[str]) -> str:
+    """`did you mean "x"?` for the choice nearest to `word`, or '' when none is near."""
+    if len(word) > _LONGEST_GUESS:
+        return ""
+    from difflib import get_close_matches
+
+    by_lower = {choice.lower(): choice for choice in choices}
+    near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.7)
+    return f'did you mean "{by_lower[near[0]]}"?' if near else ""
+
+
+def _visible(character: str) -> str:
+    if character.isprintable():
+        return character
+    point = ord(character)
+    if point <= 0xFF:
+        return f"\\x{point:02x}"
+    return f"\\u{point:04x}" if point <= 0xFFFF else f"\\U{point:08x}"
+
+
+def _columns(text: str) -> int:
+    """How many terminal columns `text` takes: a wide character takes two, a combining one none."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(
+        0 if combining(character) else 2 if east_asian_width(character) in "WF" else 1
+        for character in text
+    )

@@ -1,0 +1,68 @@
+"""Instants: whole seconds since 1970 in UTC, and their two faces, datetimes and RFC3339 text.
+
+Inside Kron an instant is an `int` whose name ends in `_s`. Datetimes exist at the public door
+only, where a naive one is refused: it does not say which instant it means.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from kron.core.errors import Code, KronError, quoted
+
+DAY_S = 86_400
+FIRST_YEAR = 1900
+LAST_YEAR = 2999
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z", re.ASCII)
+
+FIRST_S = (datetime(FIRST_YEAR, 1, 1, tzinfo=UTC) - _EPOCH).days * DAY_S
+LAST_S = (datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC) - _EPOCH).days * DAY_S - 1
+
+
+def to_seconds(moment: datetime) -> int:
+    """The whole second that `moment` lies in (its fraction is dropped towards the past)."""
+    if moment.tzinfo is None:
+        raise KronError(
+            Code.INSTANT,
+            f"{moment.isoformat()} has no time zone, so it names no instant",
+            fix="pass an aware datetime, for example datetime.now(UTC)",
+        )
+    since_epoch = moment - _EPOCH
+    seconds = since_epoch.days * DAY_S + since_epoch.seconds
+    if FIRST_S <= seconds <= LAST_S:
+        return seconds
+    raise out_of_range(moment.isoformat())
+
+
+def to_datetime(instant_s: int) -> datetime:
+    """The instant as an aware datetime in UTC."""
+    return datetime.fromtimestamp(instant_s, UTC)
+
+
+def to_text(instant_s: int) -> str:
+    """The instant as RFC3339 with whole seconds and `Z`: the form of every period id."""
+    return datetime.fromtimestamp(instant_s, UTC).isoformat()[:19] + "Z"
+
+
+def from_text(text: str) -> int:
+    """The inverse of `to_text`, and of nothing else: no fractions, no offsets, no lower case."""
+    if _RFC3339.fullmatch(text):
+        try:
+            return to_seconds(datetime.fromisoformat(text))
+        except ValueError:
+            pass
+    raise KronError(
+        Code.INSTANT,
+        f"{quoted(text)} is not an instant",
+        fix="write it as 2026-03-01T02:32:20Z",
+    )
+
+
+def out_of_range(what: str) -> KronError:
+    """The error for an instant outside the years that Kron computes in."""
+    return KronError(
+        Code.INSTANT, f"{what} is outside the years {FIRST_YEAR} to {LAST_YEAR} that Kron covers"
+    )

@@ -1,0 +1,17 @@
+"""How much a schedule may ask for: one place for every bound, each of them configurable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The bounds that parsing enforces. docs/errors.md lists them (a test compares)."""
+
+    line_bytes: int = 64 * 1024
+    window_days: int = 366
+    clauses: int = 64
+
+
+DEFAULT_LIMITS = Limits()

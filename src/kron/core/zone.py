@@ -1,0 +1,182 @@
+"""A time zone as integers: spans of constant offset, read from the IANA database.
+
+`zoneinfo` is the source (and the only thing in the pure packages that reads a file); this table
+is what the hot path searches, because converting a wall time back to UTC through `zoneinfo`,
+with the checks for gaps and folds, is eight times slower (DEPENDENCIES, "time zones").
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from datetime import datetime
+from functools import lru_cache
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from kron.core.errors import Code, ParseError, did_you_mean, quoted
+from kron.core.instant import DAY_S, FIRST_S, LAST_S
+
+_PROBE_S = 3 * DAY_S
+"""How densely the offset is sampled. No zone has ever changed twice within six days (a test
+looks through the whole database), so a change cannot hide between two probes."""
+
+_CHUNK_S = 365 * DAY_S
+_MARGIN_S = 3 * DAY_S
+_HOST_DEPENDENT = ("localtime", "posixrules", "Factory")
+_HOST_DEPENDENT_ROOTS = ("posix/", "right/")
+
+
+class Span(NamedTuple):
+    """A stretch of time with one offset: `wall = utc + offset_s` for start_s <= utc < end_s.
+
+    `shown_s` is the wall time that earlier spans have shown up to, exclusively. Where it is less
+    than this span's first wall time, the clock was set forward and the times between are a gap;
+    where it is more, it was set back and the times between are shown again: a fold.
+    """
+
+    start_s: int
+    end_s: int
+    offset_s: int
+    shown_s: int
+
+
+class _Table(NamedTuple):
+    """All spans between two instants, with the columns that get searched."""
+
+    start_s: int
+    end_s: int
+    spans: tuple[Span, ...]
+    starts_s: tuple[int, ...]
+    wall_starts_s: tuple[int, ...]
+    wall_ends_s: tuple[int, ...]
+
+
+class Zone:
+    """An IANA zone. The table grows by whole years as instants are asked for."""
+
+    __slots__ = ("_info", "_table", "key")
+
+    def __init__(self, key: str, info: ZoneInfo) -> None:
+        self.key = key
+        self._info = info
+        self._table = _table([(FIRST_S - DAY_S, 0)], LAST_S + DAY_S) if key == "UTC" else None
+
+    def span_at(self, utc_s: int) -> Span:
+        """The span that the instant lies in."""
+        table = self._covering(utc_s, utc_s)
+        return table.spans[bisect_right(table.starts_s, utc_s) - 1]
+
+    def first_span_showing(self, wall_s: int) -> Span:
+        """The earliest span whose clock reaches `wall_s`.
+
+        If that time is in a gap, this is the span after the gap, and begins later than `wall_s`.
+        """
+        table = self._covering(wall_s - _MARGIN_S, wall_s + _MARGIN_S)
+        return table.spans[bisect_right(table.wall_ends_s, wall_s)]
+
+    def last_span_showing(self, wall_s: int) -> Span:
+        """The latest span whose clock shows `wall_s` or, in a gap, the span before the gap."""
+        table = self._covering(wall_s - _MARGIN_S, wall_s + _MARGIN_S)
+        return table.spans[bisect_right(table.wall_starts_s, wall_s) - 1]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Zone) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"Zone({self.key!r})"
+
+    def _covering(self, first_s: int, last_s: int) -> _Table:
+        table = self._table
+        if table is None or first_s < table.start_s or last_s >= table.end_s:
+            # Replaced in one assignment: another thread sees the old table or the new one.
+            self._table = table = self._grown(table, first_s, last_s)
+        return table
+
+    def _grown(self, table: _Table | None, first_s: int, last_s: int) -> _Table:
+        start_s = first_s - _CHUNK_S
+        end_s = last_s + _CHUNK_S
+        if table is None:
+            return _table(self._changes(start_s, end_s), end_s)
+        known = [(span.start_s, span.offset_s) for span in table.spans]
+        if start_s < table.start_s:
+            known = self._changes(start_s, table.start_s) + known
+        if end_s > table.end_s:
+            known = known + self._changes(table.end_s, end_s)
+        return _table(known, max(end_s, table.end_s))
+
+    def _changes(self, start_s: int, end_s: int) -> list[tuple[int, int]]:
+        """Where the offset changes in [start_s, end_s), beginning with the offset at start_s."""
+        offset_s = self._offset_at(start_s)
+        changes = [(start_s, offset_s)]
+        probe_s = start_s
+        while probe_s < end_s - 1:
+            before_s, probe_s = probe_s, min(probe_s + _PROBE_S, end_s - 1)
+            probed_offset_s = self._offset_at(probe_s)
+            if probed_offset_s != offset_s:
+                changes.append((self._change_between(before_s, probe_s), probed_offset_s))
+                offset_s = probed_offset_s
+        return changes
+
+    def _change_between(self, before_s: int, after_s: int) -> int:
+        old_offset_s = self._offset_at(before_s)
+        while after_s - before_s > 1:
+            middle_s = (before_s + after_s) // 2
+            if self._offset_at(middle_s) == old_offset_s:
+                before_s = middle_s
+            else:
+                after_s = middle_s
+        return after_s
+
+    def _offset_at(self, utc_s: int) -> int:
+        offset = datetime.fromtimestamp(utc_s, self._info).utcoffset()
+        assert offset is not None  # a ZoneInfo always answers for an aware datetime
+        return offset.days * DAY_S + offset.seconds
+
+
+def _table(changes: list[tuple[int, int]], end_s: int) -> _Table:
+    """Spans from (first second, offset) pairs; pairs that change nothing are joined."""
+    joined = [
+        change
+        for previous, change in zip([None, *changes], changes, strict=False)
+        if previous is None or previous[1] != change[1]
+    ]
+    spans: list[Span] = []
+    shown_s = joined[0][0] + joined[0][1]
+    for (start_s, offset_s), following in zip(joined, [*joined[1:], (end_s, 0)], strict=True):
+        spans.append(Span(start_s, following[0], offset_s, shown_s))
+        shown_s = following[0] + offset_s
+    return _Table(
+        start_s=joined[0][0],
+        end_s=end_s,
+        spans=tuple(spans),
+        starts_s=tuple(span.start_s for span in spans),
+        wall_starts_s=tuple(span.start_s + span.offset_s for span in spans),
+        wall_ends_s=tuple(span.end_s + span.offset_s for span in spans),
+    )
+
+
+@lru_cache(maxsize=1024)
+def load_zone(key: str) -> Zone:
+    """The zone called `key` in the IANA database; a `ParseError` for any other text."""
+    if key not in _HOST_DEPENDENT and not key.startswith(_HOST_DEPENDENT_ROOTS):
+        try:
+            return Zone(key, ZoneInfo(key))
+        except (ValueError, OSError, KeyError):
+            # KeyError: not there. OSError: a directory, or a name too long. ValueError: a path
+            # that climbs, a NUL byte, or a file that is no time zone.
+            pass
+    raise ParseError.single(
+        key,
+        Code.ZONE_UNKNOWN,
+        f"{quoted(key)} is not the name of an IANA time zone",
+        fix=_nearest_zone(key) or "for example Europe/Paris, or leave @tz out for UTC",
+    )
+
+
+def _nearest_zone(key: str) -> str:
+    from zoneinfo import available_timezones
+
+    return did_you_mean(key, available_timezones())
