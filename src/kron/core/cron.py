@@ -8,22 +8,22 @@ that was meant. When the expression matches is the business of `wall` and `nomin
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from kron.core.errors import Code, ParseError, Problem, quoted
+from kron.core.frozen import Frozen
 
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _ITEM = re.compile(r"(\*|[^-/*]+(?:-[^-/*]+)?)(?:/([0-9]+))?")
+_STEPLESS_ITEM = re.compile(r"([^-/*]+(?:-[^-/*]+)?)()")
 _MOST_DIGITS = 9
 _SHORTEST_RUN = 3
 _LONGEST_FIELD = 1_000
 """Six times the text of every minute of the hour, listed."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldKind:
+class FieldKind(Frozen):
     """What a field holds: its name for messages, its bounds and the names its values have."""
 
     name: str
@@ -45,8 +45,7 @@ DAY_OF_WEEK = FieldKind("day of week", 0, 6, _WEEKDAYS, 0)
 KINDS = (MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK)
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Frozen):
     """The values of one field as a bit mask, and whether its text starts with a star.
 
     The star matters beyond its values: a day field that starts with one is no restriction, and a
@@ -67,8 +66,7 @@ class Field:
         return f"{star},{format_values(self.kind, rest)}" if rest else star
 
 
-@dataclass(frozen=True, slots=True)
-class Cron:
+class Cron(Frozen):
     """Five fields. Whether they can ever match together is checked by `wall.WallTimes`."""
 
     minute: Field
@@ -95,41 +93,20 @@ class Cron:
 @lru_cache(maxsize=4096)
 def parse_field(kind: FieldKind, text: str) -> Field:
     """One field. Lists may be in any order; a `ParseError` holds every item that is wrong."""
-    if len(text) > _LONGEST_FIELD:
-        message = f"{kind.name}: longer than {_LONGEST_FIELD} characters"
-        raise ParseError.single(text, Code.LIMIT, message)
-    mask = 0
-    first_step = 1
-    problems: list[Problem] = []
-    position = 0
-    for item in text.split(","):
-        try:
-            item_mask, step = _parse_item(kind, item)
-        except ParseError as error:
-            problems += [problem.shifted(position) for problem in error.problems]
-        else:
-            mask |= item_mask
-            if position == 0:
-                first_step = step
-        position += len(item) + 1
-    if problems:
-        raise ParseError(text, problems)
+    mask, first_step = _parse_list(_Grammar(kind, Code.CRON_FIELD, _ITEM), text)
     starred = text.startswith("*")
     return Field(kind, mask, starred, first_step if starred else 1)
 
 
 def parse_values(kind: FieldKind, text: str) -> int:
-    """A list of numbers, names and ranges without steps or stars, as constraints write them."""
-    for symbol in "*/":
-        if symbol in text:
-            raise _error(text, kind, f"{quoted(text)} has a {symbol!r}, which only cron fields take")
-    return parse_field(kind, text).mask
+    """A list of numbers, names and ranges without stars or steps, as constraints write them."""
+    return _parse_list(_Grammar(kind, Code.CONSTRAINT, _STEPLESS_ITEM), text)[0]
 
 
-def format_values(kind: FieldKind, mask: int) -> str:
+def format_values(kind: FieldKind, mask: int, *, steps: bool = True) -> str:
     """The shortest plain list that gives `mask`: one stepped range, or numbers and ranges."""
     values = [value for value in range(kind.low, kind.high + 1) if mask >> value & 1]
-    if len(values) >= _SHORTEST_RUN:
+    if steps and len(values) >= _SHORTEST_RUN:
         step = values[1] - values[0]
         if step > 1 and values == list(range(values[0], values[-1] + 1, step)):
             return f"{kind.spelled(values[0])}-{kind.spelled(values[-1])}/{step}"
@@ -148,27 +125,73 @@ def _format_run(kind: FieldKind, run: list[int]) -> str:
     return f"{kind.spelled(run[0])}-{kind.spelled(run[-1])}"
 
 
-def _parse_item(kind: FieldKind, text: str) -> tuple[int, int]:
+class _Grammar(Frozen):
+    """What a list may hold, and how its problems are reported."""
+
+    kind: FieldKind
+    code: Code
+    item: re.Pattern[str]
+
+    def error(self, text: str, message: str, *, fix: str = "") -> ParseError:
+        return ParseError.single(text, self.code, f"{self.kind.name}: {message}", fix=fix)
+
+    def shape_error(self, text: str) -> ParseError:
+        if not text:
+            return self.error(text, "an item of the list is empty")
+        kind = self.kind
+        names = f", {kind.names[0]} to {kind.names[-1]}" if kind.names else ""
+        values = f"a number from {kind.low} to {kind.high}{names}, or a range like n-m"
+        if self.item is _ITEM:
+            values = f"*, {values}, or a step like */s or n-m/s"
+        return self.error(text, f"{quoted(text)} is not {values}")
+
+
+def _parse_list(grammar: _Grammar, text: str) -> tuple[int, int]:
+    """The mask of a whole list, and the step of its first item."""
+    if len(text) > _LONGEST_FIELD:
+        message = f"{grammar.kind.name}: longer than {_LONGEST_FIELD} characters"
+        raise ParseError.single(text, Code.LIMIT, message)
+    mask = 0
+    steps: list[int] = []
+    problems: list[Problem] = []
+    position = 0
+    for item in text.split(","):
+        try:
+            item_mask, step = _parse_item(grammar, item)
+        except ParseError as error:
+            problems += [problem.shifted(position) for problem in error.problems]
+        else:
+            mask |= item_mask
+            steps.append(step)
+        position += len(item) + 1
+    if problems:
+        raise ParseError(text, problems)
+    return mask, steps[0]
+
+
+def _parse_item(grammar: _Grammar, text: str) -> tuple[int, int]:
     """The mask of `*`, `n`, `n-m`, `*/s` or `n-m/s`, and its step."""
-    item = _ITEM.fullmatch(text)
+    kind = grammar.kind
+    item = grammar.item.fullmatch(text)
     if item is None:
-        raise _error(text, kind, _shape_message(kind, text))
-    values, step_digits = item[1], item[2]
-    if step_digits is not None and (len(step_digits) > _MOST_DIGITS or not int(step_digits)):
-        raise _error(text, kind, f"the step {quoted(step_digits)} is not a number from 1")
-    step = int(step_digits or "1")
+        raise grammar.shape_error(text)
+    values, step_digits = item[1], item[2] or "1"
+    if len(step_digits) > _MOST_DIGITS or not int(step_digits):
+        raise grammar.error(text, f"the step {quoted(step_digits)} is not a number from 1")
+    step = int(step_digits)
     if values == "*":
         return _step_mask(kind, kind.low, kind.high, step), step
     low_text, hyphen, high_text = values.partition("-")
-    low = _parse_value(kind, low_text)
+    low = _parse_value(grammar, low_text)
     if not hyphen:
-        if step_digits is not None:
+        if item[2]:
             fix = f"write {low_text}-{_spelled_like(kind, low_text, kind.high)}/{step}"
-            raise _error(text, kind, f"{quoted(text)} has a step but no range", fix=fix)
-        return 1 << (low % 7 if kind is DAY_OF_WEEK else low), step
-    high = _parse_value(kind, high_text)
+            raise grammar.error(text, f"{quoted(text)} has a step but no range", fix=fix)
+        return _step_mask(kind, low, low, 1), 1
+    high = _parse_value(grammar, high_text)
     if low > high:
-        raise _backwards(kind, text, low_text, high_text)
+        fix = _unrolled(kind, text, low_text, high_text)
+        raise grammar.error(text, f"the range {quoted(text)} runs backwards", fix=fix)
     return _step_mask(kind, low, high, step), step
 
 
@@ -180,45 +203,33 @@ def _step_mask(kind: FieldKind, low: int, high: int, step: int) -> int:
     return mask
 
 
-def _parse_value(kind: FieldKind, text: str) -> int:
+def _parse_value(grammar: _Grammar, text: str) -> int:
+    kind = grammar.kind
     name = text.upper()
     if name in kind.names:
         return kind.names.index(name) + kind.first_named
+    if not (text.isascii() and text.isdigit()):
+        raise grammar.shape_error(text)
     highest = 7 if kind is DAY_OF_WEEK else kind.high
-    if text.isascii() and text.isdigit():
-        if len(text) <= _MOST_DIGITS and kind.low <= int(text) <= highest:
-            return int(text)
-        raise _error(text, kind, f"{quoted(text)} is not between {kind.low} and {highest}")
-    raise _error(text, kind, _shape_message(kind, text))
+    if len(text) > _MOST_DIGITS or not kind.low <= int(text) <= highest:
+        raise grammar.error(text, f"{quoted(text)} is not between {kind.low} and {highest}")
+    return int(text)
 
 
-def _backwards(kind: FieldKind, text: str, low_text: str, high_text: str) -> ParseError:
+def _unrolled(kind: FieldKind, text: str, low_text: str, high_text: str) -> str:
+    """What to write for a range over the end of the week, the day or the year."""
+    if "/" in text:
+        return ""  # with a step it has no plain spelling
     first = _spelled_like(kind, low_text, kind.low)
     last = _spelled_like(kind, low_text, kind.high)
     head = {last: f"{last},", "7": ""}.get(low_text.upper(), f"{low_text}-{last},")
     tail = high_text if high_text.upper() == first else f"{first}-{high_text}"
-    # A step over the end of the week or the year has no plain spelling, so none is offered.
-    fix = "" if "/" in text else f"write {head}{tail}"
-    return _error(text, kind, f"the range {quoted(text)} runs backwards", fix=fix)
+    return f"write {head}{tail}"
 
 
 def _spelled_like(kind: FieldKind, example: str, value: int) -> str:
     """`value` as a name or a number, whichever `example` is."""
     return str(value) if example.isdigit() else kind.spelled(value)
-
-
-def _shape_message(kind: FieldKind, text: str) -> str:
-    if not text:
-        return "an item of the list is empty"
-    names = f", {kind.names[0]} to {kind.names[-1]}" if kind.names else ""
-    return (
-        f"{quoted(text)} is not *, a number from {kind.low} to {kind.high}{names}, "
-        "a range like n-m, or one of these with a step like */s or n-m/s"
-    )
-
-
-def _error(text: str, kind: FieldKind, message: str, *, fix: str = "") -> ParseError:
-    return ParseError.single(text, Code.CRON_FIELD, f"{kind.name}: {message}", fix=fix)
 
 
 _SHORTHANDS = {

@@ -8,8 +8,9 @@ mends a line once and not five times.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from kron.core.frozen import Frozen
 
 SHOWN_PROBLEMS = 20
 """How many problems of one text are kept; a line of 60,000 typing errors has no 21st reader."""
@@ -57,8 +58,7 @@ class KronError(Exception):
         return f"{self.message} ({self.fix})" if self.fix else self.message
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Frozen):
     """One thing that is wrong with a text: what, where ([start, end) in characters), the fix."""
 
     code: Code
@@ -74,7 +74,7 @@ class Problem:
 
     def shifted(self, by: int) -> Problem:
         """The same problem, seen from a text in which the piece begins `by` characters later."""
-        return replace(self, start=self.start + by, end=self.end + by)
+        return self.replace(start=self.start + by, end=self.end + by)
 
     def __str__(self) -> str:
         fix = f" ({self.fix})" if self.fix else ""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from kron.core.frozen import Frozen
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+
+class Limits(Frozen):
     """The bounds that parsing enforces. docs/errors.md lists them (a test compares)."""
 
     line_bytes: int = 64 * 1024

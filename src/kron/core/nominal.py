@@ -25,6 +25,11 @@ class Nominals(ABC):
         self._wall = wall
         self._zone = zone
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether the expression can never match."""
+        return self._wall.days.is_empty
+
     def after(self, instant_s: int) -> int:
         """The smallest nominal instant > `instant_s`."""
         found_s = self._first_from(instant_s + 1, self._zone.span_at(instant_s + 1))
@@ -69,23 +74,24 @@ class OnceEach(Nominals):
     __slots__ = ()
 
     def _first_from(self, first_s: int, span: Span) -> int:
-        start_s, end_s, offset_s, shown_s = span
+        offset_s = span.offset_s
+        shown_s = span.shown_s
         wall_first_s = first_s + offset_s
         if wall_first_s < shown_s:  # inside a fold: up to shown_s everything has happened
             wall_first_s = shown_s
-        elif first_s - start_s < 60 and shown_s < start_s + offset_s:  # a gap has just ended
+        elif first_s - span.start_s < 60 and shown_s < span.start_s + offset_s:  # just after a gap
             after_gap_s = _first_minute(span)
             if first_s <= after_gap_s and self._gap_holds_a_match(span):
                 return after_gap_s
         wall_s = self._wall.at_or_after(wall_first_s)
         found_s = wall_s - offset_s
-        return found_s if found_s < end_s else self._instant(wall_s)
+        return found_s if found_s < span.end_s else self._instant(wall_s)
 
     def _last_up_to(self, last_s: int, span: Span) -> int:
-        start_s, _, offset_s, shown_s = span
-        wall_s = self._wall.at_or_before(max(last_s + offset_s, shown_s - 1))
-        found_s = wall_s - offset_s
-        if found_s >= start_s and wall_s >= shown_s:
+        shown_s = span.shown_s
+        wall_s = self._wall.at_or_before(max(last_s + span.offset_s, shown_s - 1))
+        found_s = wall_s - span.offset_s
+        if found_s >= span.start_s and wall_s >= shown_s:
             return found_s
         found_s = self._instant(wall_s)
         if found_s > last_s:  # a gap that ends within a minute: its first whole one is to come
@@ -117,26 +123,24 @@ class AsShown(Nominals):
     __slots__ = ()
 
     def _first_from(self, first_s: int, span: Span) -> int:
-        _, end_s, offset_s, _ = span
-        wall_s = self._wall.at_or_after(first_s + offset_s)
-        found_s = wall_s - offset_s
-        if found_s < end_s:
+        wall_s = self._wall.at_or_after(first_s + span.offset_s)
+        found_s = wall_s - span.offset_s
+        if found_s < span.end_s:
             return found_s
-        following = self._zone.span_at(end_s)
+        following = self._zone.span_at(span.end_s)
         if following.start_s + following.offset_s < following.shown_s:  # shown once more
-            return self._first_from(end_s, following)
+            return self._first_from(following.start_s, following)
         showing = self._zone.first_span_showing(wall_s)
         found_s = wall_s - showing.offset_s
         return found_s if found_s >= showing.start_s else self._first_from(showing.start_s, showing)
 
     def _last_up_to(self, last_s: int, span: Span) -> int:
-        start_s, _, offset_s, shown_s = span
-        wall_s = self._wall.at_or_before(last_s + offset_s)
-        found_s = wall_s - offset_s
-        if found_s >= start_s:
+        wall_s = self._wall.at_or_before(last_s + span.offset_s)
+        found_s = wall_s - span.offset_s
+        if found_s >= span.start_s:
             return found_s
-        if start_s + offset_s < shown_s:  # a fold: the earlier span goes on past this one's start
-            return self._last_up_to(start_s - 1, self._zone.span_at(start_s - 1))
+        if span.start_s + span.offset_s < span.shown_s:  # a fold: the span before goes on past it
+            return self._last_up_to(span.start_s - 1, self._zone.span_at(span.start_s - 1))
         showing = self._zone.last_span_showing(wall_s)
         found_s = wall_s - showing.offset_s
         return found_s if found_s < showing.end_s else self._last_up_to(showing.end_s - 1, showing)

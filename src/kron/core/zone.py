@@ -10,10 +10,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from datetime import datetime
 from functools import lru_cache
-from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from kron.core.errors import Code, ParseError, did_you_mean, quoted
+from kron.core.frozen import Frozen
 from kron.core.instant import DAY_S, FIRST_S, LAST_S
 
 _PROBE_S = 3 * DAY_S
@@ -26,7 +26,7 @@ _HOST_DEPENDENT = ("localtime", "posixrules", "Factory")
 _HOST_DEPENDENT_ROOTS = ("posix/", "right/")
 
 
-class Span(NamedTuple):
+class Span(Frozen):
     """A stretch of time with one offset: `wall = utc + offset_s` for start_s <= utc < end_s.
 
     `shown_s` is the wall time that earlier spans have shown up to, exclusively. Where it is less
@@ -40,7 +40,7 @@ class Span(NamedTuple):
     shown_s: int
 
 
-class _Table(NamedTuple):
+class _Table(Frozen):
     """All spans between two instants, with the columns that get searched."""
 
     start_s: int

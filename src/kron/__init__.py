@@ -1,0 +1,35 @@
+"""Kron: scheduled work at a time that is chosen, not fixed.
+
+    import kron
+    schedule = kron.parse_schedule("0 2 * * * @tz(Europe/Paris) @win(after,3h)")
+    decision = kron.decide(schedule, identity="prod/backup", nominal=schedule.next_nominal(now))
+    decision.chosen_time
+"""
+
+from kron.core.decision import Decision, Draw, Trace, decide, trace, upcoming
+from kron.core.duration import format_duration, parse_duration
+from kron.core.errors import Code, KronError, ParseError, Problem
+from kron.core.feasibility import Feasibility, feasibility
+from kron.core.limits import Limits
+from kron.core.parser import parse_schedule
+from kron.core.schedule import Schedule
+
+__all__ = [
+    "Code",
+    "Decision",
+    "Draw",
+    "Feasibility",
+    "KronError",
+    "Limits",
+    "ParseError",
+    "Problem",
+    "Schedule",
+    "Trace",
+    "decide",
+    "feasibility",
+    "format_duration",
+    "parse_duration",
+    "parse_schedule",
+    "trace",
+    "upcoming",
+]

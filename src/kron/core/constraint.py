@@ -1,0 +1,180 @@
+"""Constraints: which wall times `@only` and `@avoid` leave.
+
+Every clause speaks either of the day or of the minute of the day, so both modifiers together come
+down to a set of allowed minutes and a few sets that a day must be in. Checking a candidate costs
+the same however many clauses there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from enum import StrEnum
+
+from kron.core.cron import DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MONTH, FieldKind, format_values
+from kron.core.frozen import Frozen
+from kron.core.instant import DAY_S
+
+_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
+MINUTES_A_DAY = 1440
+_EVERY_MINUTE = (1 << MINUTES_A_DAY) - 1
+
+
+class ClauseKind(StrEnum):
+    """The key of a clause."""
+
+    HOURS = "hours"
+    DAYS_OF_WEEK = "dow"
+    DAYS_OF_MONTH = "dom"
+    MONTHS = "months"
+    BETWEEN = "between"
+    DATE = "date"
+    DATES = "dates"
+
+
+VALUE_KINDS: dict[ClauseKind, FieldKind] = {
+    ClauseKind.HOURS: HOUR,
+    ClauseKind.DAYS_OF_WEEK: DAY_OF_WEEK,
+    ClauseKind.DAYS_OF_MONTH: DAY_OF_MONTH,
+    ClauseKind.MONTHS: MONTH,
+}
+"""The clauses that hold a list of numbers, with the cron field whose numbers they are."""
+
+
+class Clause(Frozen):
+    """One `key=value`: a mask of values, or a first and a last minute of the day or day."""
+
+    kind: ClauseKind
+    mask: int = 0
+    first: int = 0
+    last: int = 0
+
+    def minutes(self) -> int:
+        """A clause about the time of day as a mask of the minutes at which it holds."""
+        if self.kind is ClauseKind.HOURS:
+            an_hour = (1 << 60) - 1
+            return sum(an_hour << 60 * hour for hour in range(24) if self.mask >> hour & 1)
+        up_to_last = (2 << self.last) - 1
+        from_first = _EVERY_MINUTE >> self.first << self.first
+        if self.first <= self.last:
+            return from_first & up_to_last
+        return from_first | up_to_last  # across midnight
+
+    def holds_on(self, day: int) -> bool:
+        """Whether a clause about the day holds on that day (counted from 1970)."""
+        if self.kind is ClauseKind.DAYS_OF_WEEK:
+            return bool(self.mask >> (day + 4) % 7 & 1)
+        if self.kind is ClauseKind.DAYS_OF_MONTH:
+            return bool(self.mask >> date.fromordinal(day + _EPOCH_ORDINAL).day & 1)
+        if self.kind is ClauseKind.MONTHS:
+            return bool(self.mask >> date.fromordinal(day + _EPOCH_ORDINAL).month & 1)
+        return self.first <= day <= self.last
+
+    @property
+    def is_about_time_of_day(self) -> bool:
+        """Whether it speaks of the minute of the day, and not of the day."""
+        return self.kind in (ClauseKind.HOURS, ClauseKind.BETWEEN)
+
+    def __str__(self) -> str:
+        if self.kind in VALUE_KINDS:
+            return f"{self.kind}={format_values(VALUE_KINDS[self.kind], self.mask, steps=False)}"
+        if self.kind is ClauseKind.BETWEEN:
+            return f"between={_format_minute(self.first)}-{_format_minute(self.last)}"
+        first = date.fromordinal(self.first + _EPOCH_ORDINAL)
+        if self.kind is ClauseKind.DATE:
+            return f"date={first}"
+        return f"dates={first}..{date.fromordinal(self.last + _EPOCH_ORDINAL)}"
+
+
+class Constraints(Frozen):
+    """The clauses of `@only` and of `@avoid`, each in the order they were written."""
+
+    only: tuple[Clause, ...] = ()
+    avoid: tuple[Clause, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.only or self.avoid)
+
+    def __str__(self) -> str:
+        only = f"@only({';'.join(map(str, self.only))})" if self.only else ""
+        avoid = f"@avoid({';'.join(map(str, self.avoid))})" if self.avoid else ""
+        return " ".join(filter(None, (only, avoid)))
+
+
+class Filter:
+    """Constraints in the form that candidates are checked against."""
+
+    __slots__ = ("_avoided_days", "_constraints", "_minutes", "_wanted_days")
+
+    def __init__(self, constraints: Constraints) -> None:
+        self._constraints = constraints
+        self._minutes = _EVERY_MINUTE
+        wanted_days = []
+        for clauses in _by_kind(constraints.only):
+            if clauses[0].is_about_time_of_day:
+                self._minutes &= _any_minute(clauses)
+            else:
+                wanted_days.append(clauses)
+        self._wanted_days = tuple(wanted_days)
+        avoided_times = [clause for clause in constraints.avoid if clause.is_about_time_of_day]
+        self._minutes &= ~_any_minute(avoided_times)
+        self._avoided_days = tuple(c for c in constraints.avoid if not c.is_about_time_of_day)
+
+    def accepts(self, wall_s: int) -> bool:
+        """Whether work may run at this wall time."""
+        day = wall_s // DAY_S
+        minute = (wall_s - day * DAY_S) // 60
+        return bool(self._minutes >> minute & 1) and self.accepts_day(day)
+
+    def accepts_day(self, day: int) -> bool:
+        """Whether work may run on this day at all, as far as the clauses about days go."""
+        for clauses in self._wanted_days:
+            if not any(clause.holds_on(day) for clause in clauses):
+                return False
+        return not any(clause.holds_on(day) for clause in self._avoided_days)
+
+    def accepted_seconds(self) -> list[tuple[int, int]]:
+        """The times of day left by the other clauses: (first, end) in seconds from midnight."""
+        runs = []
+        minute = 0
+        while rest := self._minutes >> minute:
+            first = minute + (rest & -rest).bit_length() - 1
+            gaps = ~(self._minutes >> first)
+            minute = first + (gaps & -gaps).bit_length() - 1
+            runs.append((first * 60, minute * 60))
+        return runs
+
+    def rejection(self, wall_s: int) -> str | None:
+        """Why work may not run at this wall time, or None. For people: `accepts` is the rule."""
+        day, second = divmod(wall_s, DAY_S)
+
+        def holds(clause: Clause) -> bool:
+            if clause.is_about_time_of_day:
+                return bool(clause.minutes() >> second // 60 & 1)
+            return clause.holds_on(day)
+
+        for clause in self._constraints.avoid:
+            if holds(clause):
+                return f"avoid {clause}"
+        for clauses in _by_kind(self._constraints.only):
+            if not any(map(holds, clauses)):
+                return f"not only {' or '.join(map(str, clauses))}"
+        return None
+
+
+def _by_kind(clauses: tuple[Clause, ...]) -> Iterator[list[Clause]]:
+    for kind in ClauseKind:
+        of_kind = [clause for clause in clauses if clause.kind is kind]
+        if of_kind:
+            yield of_kind
+
+
+def _any_minute(clauses: list[Clause]) -> int:
+    minutes = 0
+    for clause in clauses:
+        minutes |= clause.minutes()
+    return minutes
+
+
+def _format_minute(minute: int) -> str:
+    return f"{minute // 60:02d}:{minute % 60:02d}"

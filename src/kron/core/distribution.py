@@ -1,0 +1,222 @@
+"""Distributions: how one draw becomes a place in the window.
+
+A distribution is what the text says; bound to a window it is a `Law` on [0, 1], where 0 is the
+window's start and 1 its end. Every law is truncated to the window, never clipped to its edges,
+and knows its cumulative distribution too, which is what feasibility is computed from.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from enum import StrEnum
+from math import erfc, expm1, log1p, sqrt
+
+from kron.core.duration import SECOND_NS, format_duration
+from kron.core.frozen import Frozen
+from kron.core.window import Mode, Window
+
+_BELOW_ONE = 1.0 - 2.0**-53
+_SMALLEST = 2.0**-1074
+
+
+class Law(ABC):
+    """A distribution on [0, 1]. `quantile` may touch or pass the ends by rounding alone."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def quantile(self, u: float) -> float:
+        """The place x below which a share u of all choices falls."""
+
+    @abstractmethod
+    def cumulative(self, x: float) -> float:
+        """The share of all choices that fall below x: the inverse of `quantile`."""
+
+
+class Distribution(ABC):
+    """What `@dist` says."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def law(self, window: Window) -> Law:
+        """The distribution on a window of this shape (at least a second wide)."""
+
+    @abstractmethod
+    def parameters(self) -> str:
+        """The parameters that are not at their defaults, as `k=v,k=v`."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name in `@dist`."""
+
+    def __str__(self) -> str:
+        parameters = self.parameters()
+        return f"@dist({self.name},{parameters})" if parameters else f"@dist({self.name})"
+
+
+class Uniform(Distribution, Law, Frozen):
+    """Every second alike."""
+
+    name = "uniform"
+
+    def law(self, window: Window) -> Law:
+        return self
+
+    def parameters(self) -> str:
+        return ""
+
+    def quantile(self, u: float) -> float:
+        return u
+
+    def cumulative(self, x: float) -> float:
+        return x
+
+
+class SkewEarly(Distribution, Law, Frozen):
+    """A power law that leans to the start of the window; the larger the shape, the more."""
+
+    shape: float = 2.0
+    name = "skewEarly"
+
+    def law(self, window: Window) -> Law:
+        return self
+
+    def parameters(self) -> str:
+        return "" if self.shape == 2.0 else f"shape={format_number(self.shape)}"
+
+    def quantile(self, u: float) -> float:
+        return u**self.shape
+
+    def cumulative(self, x: float) -> float:
+        return x ** (1.0 / self.shape)
+
+
+class SkewLate(SkewEarly):
+    """The mirror image: it leans to the end of the window."""
+
+    name = "skewLate"
+
+    def quantile(self, u: float) -> float:
+        return 1.0 - (1.0 - u) ** self.shape
+
+    def cumulative(self, x: float) -> float:
+        return 1.0 - (1.0 - x) ** (1.0 / self.shape)
+
+
+class Direction(StrEnum):
+    """The end of the window that an exponential distribution leans to."""
+
+    EARLY = "early"
+    LATE = "late"
+
+
+class Exponential(Distribution, Law, Frozen):
+    """Exponential decay from one end of the window; `rate` is in units of 1/window."""
+
+    rate: float = 1.0
+    direction: Direction = Direction.EARLY
+    name = "exponential"
+
+    def law(self, window: Window) -> Law:
+        return self
+
+    def parameters(self) -> str:
+        rate = "" if self.rate == 1.0 else f"lambda={format_number(self.rate)}"
+        direction = "" if self.direction is Direction.EARLY else f"dir={self.direction}"
+        return ",".join(filter(None, (rate, direction)))
+
+    def quantile(self, u: float) -> float:
+        if self.direction is Direction.LATE:
+            return 1.0 - self._early_quantile(1.0 - u)
+        return self._early_quantile(u)
+
+    def cumulative(self, x: float) -> float:
+        if self.direction is Direction.LATE:
+            return 1.0 - self._early_cumulative(1.0 - x)
+        return self._early_cumulative(x)
+
+    def _early_quantile(self, u: float) -> float:
+        decayed = u * expm1(-self.rate)
+        # Beyond a rate of 37 the whole decay rounds to -1, and u = 1 is the window's end.
+        return 1.0 if decayed <= -1.0 else -log1p(decayed) / self.rate
+
+    def _early_cumulative(self, x: float) -> float:
+        return expm1(-self.rate * x) / expm1(-self.rate)
+
+
+class Anchor(StrEnum):
+    """The place in the window that a normal distribution is centred on."""
+
+    NOMINAL = "nominal"
+    START = "start"
+    MID = "mid"
+    END = "end"
+
+
+class Normal(Distribution, Frozen):
+    """A bell around an anchor. What is None follows the window: see `law`."""
+
+    anchor: Anchor | None = None
+    sigma_ns: int | None = None
+    name = "normal"
+
+    def law(self, window: Window) -> Law:
+        """Defaults: the nominal instant for `around`, else the middle; a sixth of the window."""
+        anchor = self.anchor
+        if anchor is None:
+            anchor = Anchor.NOMINAL if window.mode is Mode.AROUND else Anchor.MID
+        sigma_ns = window.duration_ns // 6 if self.sigma_ns is None else self.sigma_ns
+        places = {
+            Anchor.START: 0.0,
+            Anchor.MID: 0.5,
+            Anchor.END: 1.0,
+            Anchor.NOMINAL: -window.start_offset_s / window.width_s,
+        }
+        return _TruncatedNormal(places[anchor], sigma_ns / (window.width_s * SECOND_NS))
+
+    def parameters(self) -> str:
+        anchor = "" if self.anchor is None else f"mu={self.anchor}"
+        sigma = "" if self.sigma_ns is None else f"sigma={format_duration(self.sigma_ns)}"
+        return ",".join(filter(None, (anchor, sigma)))
+
+
+class _TruncatedNormal(Law):
+    """A normal law with mean `mean` and deviation `deviation`, cut to [0, 1]."""
+
+    __slots__ = ("_below", "_deviation", "_inside", "_inverse", "_mean")
+
+    def __init__(self, mean: float, deviation: float) -> None:
+        self._mean = mean
+        self._deviation = deviation
+        self._below = _standard_normal(-mean / deviation)
+        self._inside = _standard_normal((1.0 - mean) / deviation) - self._below
+        self._inverse = _standard_normal_inverse()
+
+    def quantile(self, u: float) -> float:
+        p = self._below + u * self._inside
+        # The inverse is defined between 0 and 1 exclusively; rounding may reach either end.
+        p = min(max(p, _SMALLEST), _BELOW_ONE)
+        return self._mean + self._deviation * self._inverse(p)
+
+    def cumulative(self, x: float) -> float:
+        return (_standard_normal((x - self._mean) / self._deviation) - self._below) / self._inside
+
+
+def _standard_normal(z: float) -> float:
+    return 0.5 * erfc(-z / sqrt(2.0))
+
+
+def _standard_normal_inverse() -> Callable[[float], float]:
+    # Imported here because `statistics` costs more start-up time than all of kron.core, and only
+    # normal distributions need it. It computes Wichura's AS241, as the contract asks.
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf
+
+
+def format_number(value: float) -> str:
+    """The shortest text that reads back as `value`, without a trailing `.0`."""
+    return repr(value).removesuffix(".0")

@@ -1,0 +1,111 @@
+"""Frozen values: what `@dataclass(frozen=True, slots=True)` gives, at a fraction of its start-up.
+
+Importing `dataclasses` takes as long as starting Python itself (it imports `inspect`, `ast` and
+`dis`), and each class costs 0.65 ms on top: with the thirty or so values of the engine that is
+more than half of what importing kron may cost. This is ten times cheaper, and makes an instance
+in half the time because it stores through the slots. Type checkers see a dataclass.
+docs/decisions/0002-frozen-values.md has the numbers; `make bench` measures them again.
+"""
+
+from __future__ import annotations
+
+from abc import ABCMeta
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Literal, Self, dataclass_transform
+else:  # importing `typing` would cost more than this whole module saves on a class
+
+    def dataclass_transform(**_):
+        return lambda decorated: decorated
+
+
+_DERIVED = object()
+
+
+def derived(*, init: Literal[False] = False) -> Any:
+    """Marks what follows from the other fields: `__post_init__` sets it with `_derive`."""
+    return _DERIVED
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(derived,))
+class FrozenMeta(ABCMeta):
+    """Turns the annotated names of a class body into slots, in order, with their defaults.
+
+    It is an ABCMeta too, so that a value can implement an abstract class.
+    """
+
+    def __new__(
+        mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]
+    ) -> FrozenMeta:
+        slots = tuple(namespace.get("__annotations__", ()))
+        defaults = {slot: namespace.pop(slot) for slot in slots if slot in namespace}
+        own = tuple(slot for slot in slots if defaults.get(slot) is not _DERIVED)
+        inherited: dict[str, None] = {}
+        for base in bases:
+            inherited |= dict.fromkeys(getattr(base, "_fields", ()))
+            defaults = getattr(base, "_defaults", {}) | defaults
+        fields = (*inherited, *own)
+        defaults = {field: defaults[field] for field in fields if field in defaults}
+        namespace |= {"__slots__": slots, "_fields": fields, "_defaults": defaults}
+        cls = super().__new__(mcs, name, bases, namespace)
+        cls.__init__ = _constructor(cls, fields, defaults)  # type: ignore[misc]
+        return cls
+
+
+def _constructor(
+    cls: type, fields: tuple[str, ...], defaults: dict[str, Any]
+) -> Callable[..., None]:
+    """`__init__` with the fields as parameters, storing each through its slot."""
+    parameters = "".join(
+        f", {field}=_default_{field}" if field in defaults else f", {field}" for field in fields
+    )
+    stores = "".join(f" _store_{field}(self, {field})\n" for field in fields)
+    names: dict[str, Any] = {f"_store_{field}": getattr(cls, field).__set__ for field in fields}
+    names |= {f"_default_{field}": value for field, value in defaults.items()}
+    last = "self.__post_init__()" if hasattr(cls, "__post_init__") else "return"
+    source = f"def __init__(self{parameters}):\n{stores} {last}\n"
+    exec(source, names)  # noqa: S102: names of fields from class bodies in this package, no input
+    constructor: Callable[..., None] = names["__init__"]
+    return constructor
+
+
+class Frozen(metaclass=FrozenMeta):
+    """A value: it compares, hashes and prints by its fields, and never changes."""
+
+    if TYPE_CHECKING:
+        _fields: tuple[str, ...]
+
+    def replace(self, **changes: Any) -> Self:
+        """The same value with some fields changed."""
+        return type(self)(**{field: getattr(self, field) for field in self._fields} | changes)
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return self._values() == other._values()  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((self.__class__, *self._values()))
+
+    def __repr__(self) -> str:
+        fields = (f"{field}={getattr(self, field)!r}" for field in self._fields)
+        return f"{self.__class__.__qualname__}({', '.join(fields)})"
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{self.__class__.__qualname__} is frozen: {name} cannot be set")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{self.__class__.__qualname__} is frozen: {name} cannot be deleted")
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
+        return self.__class__, self._values()
+
+    def _derive(self, **values: Any) -> None:
+        """Set what is `derived()`; for `__post_init__` only."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _values(self) -> tuple[Any, ...]:
+        return tuple([getattr(self, field) for field in self._fields])

@@ -1,0 +1,106 @@
+"""From the text of a schedule to the schedule, or to every problem of the text at once."""
+
+from __future__ import annotations
+
+from kron.core.constraint import Constraints
+from kron.core.cron import KINDS, Cron, Field, parse_field
+from kron.core.errors import SHOWN_PROBLEMS, Code, ParseError, Problem, did_you_mean, quoted
+from kron.core.limits import DEFAULT_LIMITS, Limits
+from kron.core.modifiers import FORMS, Reader
+from kron.core.schedule import Schedule
+from kron.core.tokens import Modifier, Token, forbidden_characters, scan
+
+
+def parse_schedule(text: str, limits: Limits = DEFAULT_LIMITS) -> Schedule:
+    """The schedule that `text` says; a `ParseError` that lists all of its problems otherwise."""
+    if len(text) * 4 > limits.line_bytes and _size(text) > limits.line_bytes:
+        message = f"the schedule is longer than {limits.line_bytes} bytes"
+        raise ParseError.single(text, Code.LIMIT, message, end=1)
+    problems = forbidden_characters(text)
+    if problems:
+        raise ParseError(text, problems)
+    words, found = scan(text, problems)
+    modifiers = _each_once(found, problems)
+    cron = _cron(text, words, problems)
+    schedule = _schedule(cron, modifiers, Reader(limits, problems))
+    if schedule is not None and schedule.nominals.is_empty:
+        message = "no day of any year matches this day of month, month and day of week"
+        problems.append(Problem(Code.CRON_NEVER, message, words[0].start, words[4].end))
+    if problems or schedule is None:
+        problems.sort(key=lambda problem: problem.start)
+        raise ParseError(text, problems[:SHOWN_PROBLEMS])
+    return schedule
+
+
+def _size(text: str) -> int:
+    return len(text.encode(errors="surrogatepass"))
+
+
+def _each_once(found: list[Modifier], problems: list[Problem]) -> dict[str, Modifier]:
+    modifiers: dict[str, Modifier] = {}
+    for modifier in found:
+        name = modifier.name
+        if name not in FORMS:
+            message = f"unknown modifier {quoted('@' + name)}: they are @{', @'.join(FORMS)}"
+            fix = did_you_mean(name, FORMS)
+            problems.append(modifier.token.problem(Code.MODIFIER_UNKNOWN, message, fix=fix))
+        elif name in modifiers:
+            # Two @only could mean "and" as well as "or", so they are not merged either.
+            fix = "put all clauses into one, with ; between them" if name in _CLAUSED else ""
+            message = f"@{name} is given twice"
+            problems.append(modifier.token.problem(Code.MODIFIER_REPEATED, message, fix=fix))
+        else:
+            modifiers[name] = modifier
+        if len(problems) >= SHOWN_PROBLEMS:
+            break
+    return modifiers
+
+
+_CLAUSED = ("only", "avoid")
+
+
+def _cron(text: str, words: list[Token], problems: list[Problem]) -> Cron | None:
+    if len(words) == len(KINDS):
+        fields: list[Field] = []
+        for kind, word in zip(KINDS, words, strict=True):
+            try:
+                fields.append(parse_field(kind, word.text))
+            except ParseError as error:
+                problems.extend(problem.shifted(word.start) for problem in error.problems)
+        return Cron(*fields) if len(fields) == len(KINDS) else None
+    if not any(problem.code is Code.CRON_SHORTHAND for problem in problems):
+        problems.append(_field_count_problem(text, words))
+    return None
+
+
+def _field_count_problem(text: str, words: list[Token]) -> Problem:
+    rule = "a schedule begins with five fields: minute, hour, day of month, month, day of week"
+    if len(words) > len(KINDS):
+        extra = words[len(KINDS)]
+        fix = "leave the field for seconds out" if len(words) == len(KINDS) + 1 else ""
+        message = f"{quoted(extra.text)} is more than the five fields of a cron expression"
+        return extra.problem(Code.CRON_FIELD_COUNT, message, fix=fix)
+    end = words[-1].end if words else len(text)
+    start = words[0].start if words else 0
+    count = len(words)
+    return Problem(Code.CRON_FIELD_COUNT, f"{rule}; here are {count or 'none'}", start, end)
+
+
+def _schedule(
+    cron: Cron | None, modifiers: dict[str, Modifier], reader: Reader
+) -> Schedule | None:
+    parts: dict[str, object] = {}
+    for name, part, read in (
+        ("tz", "zone", reader.zone),
+        ("win", "window", reader.window),
+        ("dist", "distribution", reader.distribution),
+        ("seed", "seed", reader.seed),
+        ("policy", "policy", reader.policy),
+    ):
+        if name in modifiers:
+            parts[part] = read(modifiers[name])
+    clauses = {name: reader.clauses(modifiers[name]) for name in _CLAUSED if name in modifiers}
+    parts["constraints"] = Constraints(**clauses)
+    if cron is None or None in parts.values():
+        return None
+    return Schedule(cron, **parts)

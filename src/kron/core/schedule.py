@@ -1,0 +1,86 @@
+"""A schedule: everything that its text says, as one frozen value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from kron.core.constraint import Constraints, Filter
+from kron.core.cron import Cron
+from kron.core.distribution import Distribution, Law, Uniform
+from kron.core.frozen import Frozen, derived
+from kron.core.instant import to_datetime, to_seconds
+from kron.core.nominal import Nominals, nominals
+from kron.core.policy import Policy
+from kron.core.seed import Seed
+from kron.core.window import Window
+from kron.core.zone import Zone, load_zone
+
+UTC_ZONE = load_zone("UTC")
+
+
+class Schedule(Frozen):
+    """When work is due, and where around that moment it may run.
+
+    `str(schedule)` is its canonical text: fields normalised, modifiers in one order, defaults
+    left out. Parsing that text gives an equal schedule.
+    """
+
+    cron: Cron
+    zone: Zone = UTC_ZONE
+    window: Window = Window()
+    distribution: Distribution = Uniform()
+    seed: Seed = Seed()
+    policy: Policy = Policy()
+    constraints: Constraints = Constraints()
+
+    # What follows is derived once, so that a decision does not derive it again.
+    nominals: Nominals = derived()
+    law: Law | None = derived()
+    time_filter: Filter | None = derived()
+    start_offset_s: int = derived()
+    width_s: int = derived()
+
+    def __post_init__(self) -> None:
+        self._derive(
+            nominals=nominals(self.cron, self.zone),
+            law=self.distribution.law(self.window) if self.window.width_s else None,
+            time_filter=Filter(self.constraints) if self.constraints else None,
+            start_offset_s=self.window.start_offset_s,
+            width_s=self.window.width_s,
+        )
+
+    def next_nominal(self, after: datetime) -> datetime:
+        """The smallest nominal instant > `after`, in UTC."""
+        return to_datetime(self.nominals.after(to_seconds(after)))
+
+    def prev_nominal(self, at: datetime) -> datetime:
+        """The greatest nominal instant <= `at`, in UTC."""
+        return to_datetime(self.nominals.at_or_before(to_seconds(at)))
+
+    def nominals_after(self, after: datetime) -> Iterator[datetime]:
+        """Every nominal instant > `after`, the nearest first."""
+        instant_s = to_seconds(after)
+        while True:
+            instant_s = self.nominals.after(instant_s)
+            yield to_datetime(instant_s)
+
+    def nominals_before(self, before: datetime) -> Iterator[datetime]:
+        """Every nominal instant < `before`, the nearest first."""
+        # A fraction of a second was dropped: the second itself is then before it too.
+        instant_s = to_seconds(before) + (before.microsecond > 0)
+        while True:
+            instant_s = self.nominals.at_or_before(instant_s - 1)
+            yield to_datetime(instant_s)
+
+    def __str__(self) -> str:
+        parts = [
+            str(self.cron),
+            "" if self.zone == UTC_ZONE else f"@tz({self.zone.key})",
+            "" if self.window == Window() else str(self.window),
+            "" if self.distribution == Uniform() else str(self.distribution),
+            "" if self.seed == Seed() else str(self.seed),
+            "" if self.policy == Policy() else str(self.policy),
+            str(self.constraints),
+        ]
+        return " ".join(filter(None, parts))

@@ -1,0 +1,59 @@
+"""The seed: what makes a choice the same on every machine and different for every job."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import date
+from enum import StrEnum
+
+from kron.core.errors import Code, KronError, quoted
+from kron.core.frozen import Frozen
+from kron.core.instant import DAY_S, to_text
+from kron.core.tokens import written
+from kron.core.zone import Zone
+
+_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
+
+
+class Strategy(StrEnum):
+    """How often the choice is made anew."""
+
+    STABLE = "stable"
+    DAILY = "daily"
+    WEEKLY = "weekly"
+
+
+class Seed(Frozen):
+    """A strategy and a salt."""
+
+    strategy: Strategy = Strategy.STABLE
+    salt: str = ""
+
+    def period_key(self, nominal_s: int, zone: Zone) -> str:
+        """The part of the seed that names the period: its instant, its local day or its week."""
+        if self.strategy is Strategy.STABLE:
+            return to_text(nominal_s)
+        wall_s = nominal_s + zone.span_at(nominal_s).offset_s
+        day = date.fromordinal(wall_s // DAY_S + _EPOCH_ORDINAL)
+        if self.strategy is Strategy.DAILY:
+            return day.isoformat()
+        year, week, _ = day.isocalendar()
+        return f"{year:04d}-W{week:02d}"
+
+    def digest(self, identity: str, period_key: str) -> bytes:
+        """SHA-256 over identity, period key and salt."""
+        if not identity or "\n" in identity:
+            # A newline separates the parts: with one inside, two identities could share a seed.
+            raise KronError(
+                Code.IDENTITY,
+                f"{quoted(identity)} is not an identity: it is empty or holds a line break",
+            )
+        try:
+            material = f"{identity}\n{period_key}\n{self.salt}".encode()
+        except UnicodeEncodeError:
+            raise KronError(Code.IDENTITY, f"{quoted(identity)} is not valid Unicode") from None
+        return hashlib.sha256(material).digest()
+
+    def __str__(self) -> str:
+        salt = f",salt={written(self.salt)}" if self.salt else ""
+        return f"@seed({self.strategy}{salt})"
