@@ -1,9 +1,9 @@
 """Kron: scheduled work at a time that is chosen, not fixed.
 
-    import kron
-    schedule = kron.parse_schedule("0 2 * * * @tz(Europe/Paris) @win(after,3h)")
-    decision = kron.decide(schedule, identity="prod/backup", nominal=schedule.next_nominal(now))
-    decision.chosen_time
+import kron
+schedule = kron.parse_schedule("0 2 * * * @tz(Europe/Paris) @win(after,3h)")
+decision = kron.decide(schedule, identity="prod/backup", nominal=schedule.next_nominal(now))
+decision.chosen_time
 """
 
 from kron.core.decision import Decision, Draw, Trace, decide, trace, upcoming

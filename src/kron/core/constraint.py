@@ -21,14 +21,13 @@ _EVERY_MINUTE = (1 << MINUTES_A_DAY) - 1
 
 
 class ClauseKind(StrEnum):
-    """The key of a clause."""
+    """What a clause speaks of. `date=` is how `dates=` writes a single day."""
 
     HOURS = "hours"
     DAYS_OF_WEEK = "dow"
     DAYS_OF_MONTH = "dom"
     MONTHS = "months"
     BETWEEN = "between"
-    DATE = "date"
     DATES = "dates"
 
 
@@ -81,7 +80,7 @@ class Clause(Frozen):
         if self.kind is ClauseKind.BETWEEN:
             return f"between={_format_minute(self.first)}-{_format_minute(self.last)}"
         first = date.fromordinal(self.first + _EPOCH_ORDINAL)
-        if self.kind is ClauseKind.DATE:
+        if self.first == self.last:
             return f"date={first}"
         return f"dates={first}..{date.fromordinal(self.last + _EPOCH_ORDINAL)}"
 

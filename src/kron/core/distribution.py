@@ -7,10 +7,10 @@ and knows its cumulative distribution too, which is what feasibility is computed
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from enum import StrEnum
-from math import erfc, expm1, log1p, sqrt
 
 from kron.core.duration import SECOND_NS, format_duration
 from kron.core.frozen import Frozen
@@ -75,6 +75,9 @@ class Uniform(Distribution, Law, Frozen):
         return x
 
 
+DEFAULT_DISTRIBUTION: Distribution = Uniform()
+
+
 class SkewEarly(Distribution, Law, Frozen):
     """A power law that leans to the start of the window; the larger the shape, the more."""
 
@@ -88,10 +91,10 @@ class SkewEarly(Distribution, Law, Frozen):
         return "" if self.shape == 2.0 else f"shape={format_number(self.shape)}"
 
     def quantile(self, u: float) -> float:
-        return u**self.shape
+        return math.pow(u, self.shape)
 
     def cumulative(self, x: float) -> float:
-        return x ** (1.0 / self.shape)
+        return math.pow(x, 1.0 / self.shape)
 
 
 class SkewLate(SkewEarly):
@@ -100,10 +103,10 @@ class SkewLate(SkewEarly):
     name = "skewLate"
 
     def quantile(self, u: float) -> float:
-        return 1.0 - (1.0 - u) ** self.shape
+        return 1.0 - math.pow(1.0 - u, self.shape)
 
     def cumulative(self, x: float) -> float:
-        return 1.0 - (1.0 - x) ** (1.0 / self.shape)
+        return 1.0 - math.pow(1.0 - x, 1.0 / self.shape)
 
 
 class Direction(StrEnum):
@@ -139,12 +142,12 @@ class Exponential(Distribution, Law, Frozen):
         return self._early_cumulative(x)
 
     def _early_quantile(self, u: float) -> float:
-        decayed = u * expm1(-self.rate)
+        decayed = u * math.expm1(-self.rate)
         # Beyond a rate of 37 the whole decay rounds to -1, and u = 1 is the window's end.
-        return 1.0 if decayed <= -1.0 else -log1p(decayed) / self.rate
+        return 1.0 if decayed <= -1.0 else -math.log1p(decayed) / self.rate
 
     def _early_cumulative(self, x: float) -> float:
-        return expm1(-self.rate * x) / expm1(-self.rate)
+        return math.expm1(-self.rate * x) / math.expm1(-self.rate)
 
 
 class Anchor(StrEnum):
@@ -206,7 +209,7 @@ class _TruncatedNormal(Law):
 
 
 def _standard_normal(z: float) -> float:
-    return 0.5 * erfc(-z / sqrt(2.0))
+    return 0.5 * math.erfc(-z / math.sqrt(2.0))
 
 
 def _standard_normal_inverse() -> Callable[[float], float]:

@@ -14,7 +14,7 @@ from abc import ABCMeta
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Literal, Self, dataclass_transform
+    from typing import Any, ClassVar, Literal, Self, dataclass_transform
 else:  # importing `typing` would cost more than this whole module saves on a class
 
     def dataclass_transform(**_):
@@ -36,9 +36,7 @@ class FrozenMeta(ABCMeta):
     It is an ABCMeta too, so that a value can implement an abstract class.
     """
 
-    def __new__(
-        mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]
-    ) -> FrozenMeta:
+    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> FrozenMeta:
         slots = tuple(namespace.get("__annotations__", ()))
         defaults = {slot: namespace.pop(slot) for slot in slots if slot in namespace}
         own = tuple(slot for slot in slots if defaults.get(slot) is not _DERIVED)
@@ -66,7 +64,7 @@ def _constructor(
     names |= {f"_default_{field}": value for field, value in defaults.items()}
     last = "self.__post_init__()" if hasattr(cls, "__post_init__") else "return"
     source = f"def __init__(self{parameters}):\n{stores} {last}\n"
-    exec(source, names)  # noqa: S102: names of fields from class bodies in this package, no input
+    exec(source, names)  # noqa: S102 (the names of fields, from class bodies of ours: no input)
     constructor: Callable[..., None] = names["__init__"]
     return constructor
 
@@ -75,7 +73,7 @@ class Frozen(metaclass=FrozenMeta):
     """A value: it compares, hashes and prints by its fields, and never changes."""
 
     if TYPE_CHECKING:
-        _fields: tuple[str, ...]
+        _fields: ClassVar[tuple[str, ...]]
 
     def replace(self, **changes: Any) -> Self:
         """The same value with some fields changed."""
@@ -84,7 +82,7 @@ class Frozen(metaclass=FrozenMeta):
     def __eq__(self, other: object) -> bool:
         if other.__class__ is not self.__class__:
             return NotImplemented
-        return self._values() == other._values()  # type: ignore[attr-defined]
+        return self._values() == other._values()
 
     def __hash__(self) -> int:
         return hash((self.__class__, *self._values()))

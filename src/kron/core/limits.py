@@ -5,7 +5,6 @@ from __future__ import annotations
 from kron.core.frozen import Frozen
 
 
-
 class Limits(Frozen):
     """The bounds that parsing enforces. docs/errors.md lists them (a test compares)."""
 

@@ -35,9 +35,7 @@ from kron.core.window import Mode, Window
 from kron.core.zone import Zone, load_zone
 
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
-_NUMBER = (
-    r"(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?"
-)
+_NUMBER = r"(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?"
 _BETWEEN = r"([0-9]{2}):([0-9]{2})-([0-9]{2}):([0-9]{2})"
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
@@ -299,7 +297,7 @@ def _between_clause(text: str) -> Clause:
 
 def _date_clause(text: str) -> Clause:
     day = _parse_day(text)
-    return Clause(ClauseKind.DATE, first=day, last=day)
+    return Clause(ClauseKind.DATES, first=day, last=day)
 
 
 def _dates_clause(text: str) -> Clause:
@@ -310,6 +308,6 @@ def _dates_clause(text: str) -> Clause:
 _CLAUSES: dict[str, Callable[[str], Clause]] = {
     **{kind: _values_clause(kind) for kind in VALUE_KINDS},
     ClauseKind.BETWEEN: _between_clause,
-    ClauseKind.DATE: _date_clause,
+    "date": _date_clause,
     ClauseKind.DATES: _dates_clause,
 }

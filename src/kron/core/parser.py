@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kron.core.constraint import Constraints
 from kron.core.cron import KINDS, Cron, Field, parse_field
+from kron.core.distribution import DEFAULT_DISTRIBUTION
 from kron.core.errors import SHOWN_PROBLEMS, Code, ParseError, Problem, did_you_mean, quoted
 from kron.core.limits import DEFAULT_LIMITS, Limits
 from kron.core.modifiers import FORMS, Reader
-from kron.core.schedule import Schedule
+from kron.core.policy import Policy
+from kron.core.schedule import UTC_ZONE, Schedule
+from kron.core.seed import Seed
 from kron.core.tokens import Modifier, Token, forbidden_characters, scan
+from kron.core.window import Window
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    _Value = TypeVar("_Value")
 
 
 def parse_schedule(text: str, limits: Limits = DEFAULT_LIMITS) -> Schedule:
@@ -86,21 +98,21 @@ def _field_count_problem(text: str, words: list[Token]) -> Problem:
     return Problem(Code.CRON_FIELD_COUNT, f"{rule}; here are {count or 'none'}", start, end)
 
 
-def _schedule(
-    cron: Cron | None, modifiers: dict[str, Modifier], reader: Reader
-) -> Schedule | None:
-    parts: dict[str, object] = {}
-    for name, part, read in (
-        ("tz", "zone", reader.zone),
-        ("win", "window", reader.window),
-        ("dist", "distribution", reader.distribution),
-        ("seed", "seed", reader.seed),
-        ("policy", "policy", reader.policy),
-    ):
-        if name in modifiers:
-            parts[part] = read(modifiers[name])
-    clauses = {name: reader.clauses(modifiers[name]) for name in _CLAUSED if name in modifiers}
-    parts["constraints"] = Constraints(**clauses)
-    if cron is None or None in parts.values():
+def _schedule(cron: Cron | None, modifiers: dict[str, Modifier], reader: Reader) -> Schedule | None:
+    """Every modifier is read, also when another one or the cron expression is wrong."""
+
+    def read(name: str, reading: Callable[[Modifier], _Value | None], default: _Value) -> _Value:
+        value = reading(modifiers[name]) if name in modifiers else None
+        return default if value is None else value
+
+    zone = read("tz", reader.zone, UTC_ZONE)
+    window = read("win", reader.window, Window())
+    distribution = read("dist", reader.distribution, DEFAULT_DISTRIBUTION)
+    seed = read("seed", reader.seed, Seed())
+    policy = read("policy", reader.policy, Policy())
+    constraints = Constraints(
+        only=read("only", reader.clauses, ()), avoid=read("avoid", reader.clauses, ())
+    )
+    if cron is None:
         return None
-    return Schedule(cron, **parts)
+    return Schedule(cron, zone, window, distribution, seed, policy, constraints)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from kron.core.constraint import Constraints, Filter
 from kron.core.cron import Cron
-from kron.core.distribution import Distribution, Law, Uniform
+from kron.core.distribution import DEFAULT_DISTRIBUTION, Distribution, Law
 from kron.core.frozen import Frozen, derived
 from kron.core.instant import to_datetime, to_seconds
 from kron.core.nominal import Nominals, nominals
@@ -29,7 +29,7 @@ class Schedule(Frozen):
     cron: Cron
     zone: Zone = UTC_ZONE
     window: Window = Window()
-    distribution: Distribution = Uniform()
+    distribution: Distribution = DEFAULT_DISTRIBUTION
     seed: Seed = Seed()
     policy: Policy = Policy()
     constraints: Constraints = Constraints()
@@ -78,7 +78,7 @@ class Schedule(Frozen):
             str(self.cron),
             "" if self.zone == UTC_ZONE else f"@tz({self.zone.key})",
             "" if self.window == Window() else str(self.window),
-            "" if self.distribution == Uniform() else str(self.distribution),
+            "" if self.distribution == DEFAULT_DISTRIBUTION else str(self.distribution),
             "" if self.seed == Seed() else str(self.seed),
             "" if self.policy == Policy() else str(self.policy),
             str(self.constraints),

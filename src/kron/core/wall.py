@@ -179,10 +179,11 @@ def _neighbours(mask: int, size: int) -> tuple[bytes, bytes]:
 
     Both tables end with `_NONE`, for the value after the last and (as index -1) before the first.
     """
-    matches = [value for value in range(size) if mask >> value & 1]
-    following = bytes(min((m for m in matches if m >= value), default=_NONE) for value in range(size))
-    preceding = bytes(max((m for m in matches if m <= value), default=_NONE) for value in range(size))
-    return following + bytes([_NONE]), preceding + bytes([_NONE])
+    values = range(size)
+    matches = [value for value in values if mask >> value & 1]
+    following = [min((m for m in matches if m >= value), default=_NONE) for value in values]
+    preceding = [max((m for m in matches if m <= value), default=_NONE) for value in values]
+    return bytes([*following, _NONE]), bytes([*preceding, _NONE])
 
 
 @lru_cache(maxsize=4096)
