@@ -20,8 +20,9 @@ _NONE = 255
 _MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _EVERY_WEEK = 1 | 1 << 7 | 1 << 14 | 1 << 21 | 1 << 28
 
-# One year more on each side, so that a wall clock may be a day ahead of or behind UTC.
-_YEARS = range(FIRST_YEAR - 1, LAST_YEAR + 2)
+# A few years more on each side: a wall clock may be a day ahead of or behind UTC, and a window
+# may reach a year back from the first instant.
+_YEARS = range(FIRST_YEAR - 3, LAST_YEAR + 4)
 _LEAP = [year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) for year in _YEARS]
 _YEAR_STARTS = tuple(
     accumulate(

@@ -1,0 +1,56 @@
+"""A job as the engine sees it: who it is and when it is due."""
+
+from __future__ import annotations
+
+import hashlib
+
+from kron.core.errors import Code, KronError
+from kron.core.frozen import Frozen, derived
+from kron.core.instant import from_text
+from kron.core.schedule import Schedule
+
+MAX_OPEN_PERIODS = 10_000
+"""How many periods of one job may be open at once, which bounds its ledger and every step."""
+
+_ANY_DAY_S = from_text("2024-01-01T00:00:00Z")
+
+
+class Job(Frozen):
+    """An identity and a schedule."""
+
+    identity: str
+    schedule: Schedule
+
+    timing: Schedule = derived()
+    """The schedule without its suspension, which is what an edit is noticed by: to suspend a job
+    and to take it up again is none, since what came due in between is caught up with."""
+    text: str = derived()
+    """The canonical text of `timing`."""
+    lead_s: int = derived()
+    """How long before its nominal instant a period may be chosen."""
+    trail_s: int = derived()
+    """How long after its nominal instant a period may be chosen."""
+
+    def __post_init__(self) -> None:
+        policy = self.schedule.policy
+        timing = self.schedule
+        if policy.suspend:
+            timing = timing.replace(policy=policy.replace(suspend=False))
+        self._derive(
+            timing=timing,
+            text=str(timing),
+            lead_s=-self.schedule.window.start_offset_s,
+            trail_s=self.schedule.window.end_offset_s,
+        )
+        open_periods = self.schedule.nominals.count(_ANY_DAY_S, _ANY_DAY_S + self.schedule.width_s)
+        if open_periods > MAX_OPEN_PERIODS:
+            raise KronError(
+                Code.LIMIT,
+                f"{open_periods:,} periods of {self.identity} would be open at once, "
+                f"more than {MAX_OPEN_PERIODS:,}",
+                fix="shorten the window, or let the job run less often",
+            )
+
+    def run_id(self, period_id: str) -> str:
+        """The name of the one run that a period may have, the same after every restart."""
+        return hashlib.sha256(f"{self.identity}\n{period_id}".encode()).hexdigest()[:20]

@@ -1,0 +1,89 @@
+"""The ledger: which periods of a job have ended. What is in it never runs again.
+
+Windows may overlap, so periods end out of order, and "the last handled period" would lose some or
+repeat some. The ledger is a watermark, up to which everything is handled, and the periods handled
+above it. It stays small: a period above the watermark is open together with the first one that is
+not handled, and only so many are open at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kron.core.frozen import Frozen
+from kron.core.instant import to_text
+from kron.engine.actions import Outcome
+
+MAX_HANDLED = 20_000
+"""Twice what may be open at once, for the periods of the schedule before an edit."""
+
+
+class Intent(Frozen):
+    """A period whose run is about to start. It is handled: nothing else may start it."""
+
+    nominal_s: int
+    chosen_s: int
+    run_id: str
+
+
+class Handled(Frozen):
+    """A period that has ended, for people to see. A period in bulk has no chosen time."""
+
+    nominal_s: int
+    chosen_s: int | None
+    outcome: Outcome
+    reason: str = ""
+
+
+class Ledger(Frozen):
+    """What is known of a job's past. Every change makes a new ledger."""
+
+    schedule: str
+    """The canonical text that the job had when it was last looked at, by which edits show."""
+    since_s: int
+    """Nothing chosen before this instant is owed: the job was not there, or was another."""
+    handled_through_s: int | None = None
+    """The watermark: every period up to this nominal instant is handled."""
+    handled_s: frozenset[int] = frozenset()
+    """The nominal instants above the watermark that are handled too."""
+    starting: tuple[Intent, ...] = ()
+    last: Handled | None = None
+
+    def is_handled(self, nominal_s: int) -> bool:
+        """Whether the period has ended or is starting, so that it must not start again."""
+        through_s = self.handled_through_s
+        return nominal_s in self.handled_s or (through_s is not None and nominal_s <= through_s)
+
+    def with_handled(self, nominals_s: Iterable[int], through_s: int | None) -> Ledger:
+        """These periods are handled, and everything up to `through_s` is."""
+        if through_s is None:
+            through_s = self.handled_through_s
+        handled_s = self.handled_s.union(nominals_s)
+        if len(handled_s) > MAX_HANDLED:
+            # Better to lose an old period than to run one twice.
+            through_s = max(sorted(handled_s)[-MAX_HANDLED - 1], through_s or 0)
+        if through_s is not None:
+            handled_s = frozenset(nominal_s for nominal_s in handled_s if nominal_s > through_s)
+        return self.replace(handled_through_s=through_s, handled_s=handled_s)
+
+    def with_started(self, nominal_s: int, reason: str = "") -> Ledger:
+        """The run of this intent has started: the period is executed."""
+        return self._with_end(nominal_s, Outcome.EXECUTED, reason)
+
+    def with_start_given_up(self, nominal_s: int, outcome: Outcome, reason: str) -> Ledger:
+        """The run of this intent never started and never will."""
+        return self._with_end(nominal_s, outcome, reason)
+
+    def intent(self, nominal_s: int) -> Intent:
+        """The intent for this period; it is an error to ask for one that is not there."""
+        for intent in self.starting:
+            if intent.nominal_s == nominal_s:
+                return intent
+        raise ValueError(f"the period {to_text(nominal_s)} is not about to start")
+
+    def _with_end(self, nominal_s: int, outcome: Outcome, reason: str) -> Ledger:
+        intent = self.intent(nominal_s)
+        return self.replace(
+            starting=tuple(other for other in self.starting if other is not intent),
+            last=Handled(nominal_s, intent.chosen_s, outcome, reason),
+        )

@@ -1,0 +1,224 @@
+"""One step in the life of a job's periods: look at the clock once and decide everything.
+
+`step` returns the new ledger, what to do, and when to look again. The adapter commits the ledger
+first, acts after, and passes back the ledger and the plan. The work of a step is bounded by the
+number of periods that are open at once, however long the adapter was away.
+"""
+
+from __future__ import annotations
+
+from kron.core.decision import Decision, decide_at
+from kron.core.errors import KronError
+from kron.core.frozen import Frozen
+from kron.core.instant import FIRST_S, LAST_S, out_of_range
+from kron.core.parser import parse_schedule
+from kron.core.policy import Concurrency
+from kron.core.schedule import Schedule
+from kron.engine.actions import (
+    ACTIVE,
+    LATE,
+    SUPERSEDED,
+    Action,
+    Outcome,
+    Reschedule,
+    Settle,
+    SettleMany,
+    Start,
+)
+from kron.engine.job import Job
+from kron.engine.ledger import Handled, Intent, Ledger
+from kron.engine.survey import Survey, due_s, survey
+
+
+class Plan(Frozen):
+    """What a loop that is awake knows: the decisions it waits for, and since when it waits."""
+
+    made_s: int
+    decisions: tuple[Decision, ...]
+
+
+class Step(Frozen):
+    """The result of a step."""
+
+    ledger: Ledger
+    actions: tuple[Action, ...]
+    decided: tuple[Decision, ...]
+    """The decisions that are new since the plan that was passed in, for the log."""
+    plan: Plan | None
+    """For the next step, if the loop stays awake until then; None while suspended."""
+    wake_s: int | None
+    """When to step again at the latest; None: not before something changes."""
+    clock_behind: bool
+    """The clock shows less than it did: periods whose windows are yet to open have ended."""
+
+
+def step(
+    job: Job,
+    ledger: Ledger | None,
+    now_s: int,
+    *,
+    active: bool = False,
+    plan: Plan | None = None,
+    slack_s: int = 0,
+) -> Step:
+    """What to do for `job` at `now_s`, the whole second that the adapter's clock shows.
+
+    `ledger` is None for a job never seen before. `active`: a run of this job is going on. `plan`
+    is what the last step returned, if the loop has been awake since: a period that came due in
+    that time and is late by no more than `slack_s` is on time, for a busy host is not downtime.
+    """
+    if not FIRST_S <= now_s <= LAST_S:
+        raise out_of_range(f"the clock ({now_s} seconds after 1970)")
+    previous = _previous(job, ledger)
+    ledger = _seen(job, ledger, now_s, edited=previous is not None)
+    through_s = ledger.handled_through_s
+    clock_behind = through_s is not None and through_s - job.lead_s > now_s
+    if job.schedule.policy.suspend:
+        return Step(ledger, (), (), None, None, clock_behind)
+    known = _known(job, plan)
+    found = survey(job, ledger, now_s, known)
+    runnable = _runnable(job, found.due, now_s, plan, slack_s)
+    settling = _actions(job, found.due, runnable, now_s, active)
+    reschedules = _reschedules(job, previous, found, now_s)
+    return Step(
+        _settled(ledger, found, settling),
+        (*reschedules, *_bulk_action(found), *settling),
+        tuple(d for d in (*found.due, *found.pending) if d.nominal_s not in known),
+        Plan(now_s, found.pending),
+        min(map(due_s, found.pending), default=None),
+        clock_behind,
+    )
+
+
+def latest_start_s(schedule: Schedule, chosen_s: int, slack_s: int) -> int:
+    """Until when a run that was decided on in time may still be started."""
+    return chosen_s + max(schedule.policy.deadline_s, slack_s)
+
+
+def _previous(job: Job, ledger: Ledger | None) -> Schedule | str | None:
+    """The schedule that the job had when it was last seen, if it was another one.
+
+    It is text if this version of Kron cannot read it: then it was another one, whatever it said.
+    """
+    if ledger is None or ledger.schedule == job.text:
+        return None
+    try:
+        previous = parse_schedule(ledger.schedule)
+    except KronError:
+        return ledger.schedule
+    return None if previous == job.timing else previous
+
+
+def _seen(job: Job, ledger: Ledger | None, now_s: int, *, edited: bool) -> Ledger:
+    """The ledger once this job, as it is now, has been seen."""
+    if ledger is None:
+        return Ledger(schedule=job.text, since_s=now_s)
+    # An edit owes nothing from before. Neither does a clock that was set back to before the job
+    # was seen: it is there from now on, not from some time in the future.
+    since_s = now_s if edited else min(ledger.since_s, now_s)
+    if since_s == ledger.since_s and ledger.schedule == job.text:
+        return ledger
+    return ledger.replace(schedule=job.text, since_s=since_s)
+
+
+def _known(job: Job, plan: Plan | None) -> dict[int, Decision]:
+    """The decisions of the plan that are still the ones this job would get."""
+    return {
+        decision.nominal_s: decision
+        for decision in (plan.decisions if plan else ())
+        if decision.identity == job.identity
+        and (decision.schedule is job.schedule or decision.schedule == job.schedule)
+    }
+
+
+def _runnable(
+    job: Job, due: tuple[Decision, ...], now_s: int, plan: Plan | None, slack_s: int
+) -> set[int]:
+    """The due periods that may run: those on time or else, if its deadline allows, the latest."""
+    schedulable = [(d.chosen_s, d.nominal_s) for d in due if d.chosen_s is not None]
+
+    def is_on_time(chosen_s: int) -> bool:
+        awake = plan is not None and plan.made_s <= chosen_s
+        return now_s - chosen_s <= (slack_s if awake else 0)
+
+    on_time = {nominal_s for chosen_s, nominal_s in schedulable if is_on_time(chosen_s)}
+    if on_time or not schedulable:
+        return on_time
+    latest_chosen_s, latest_nominal_s = schedulable[-1]
+    in_time = now_s - latest_chosen_s <= job.schedule.policy.deadline_s
+    return {latest_nominal_s} if in_time else set()
+
+
+def _actions(
+    job: Job, due: tuple[Decision, ...], runnable: set[int], now_s: int, active: bool
+) -> list[Start | Settle]:
+    """What becomes of each due period, in the order in which they came due."""
+    policy = job.schedule.policy
+    actions: list[Start | Settle] = []
+    for decision in due:
+        if decision.chosen_s is None:
+            actions.append(Settle(decision, Outcome.UNSCHEDULABLE, decision.reason))
+        elif decision.nominal_s not in runnable:
+            late = now_s - decision.chosen_s > policy.deadline_s
+            actions.append(Settle(decision, Outcome.MISSED, LATE if late else SUPERSEDED))
+        elif active and policy.concurrency is Concurrency.FORBID:
+            actions.append(Settle(decision, Outcome.SKIPPED, ACTIVE))
+        else:
+            replaces = active and policy.concurrency is Concurrency.REPLACE
+            actions.append(Start(decision, job.run_id(decision.period_id), replaces))
+            active = True
+    return actions
+
+
+def _bulk_action(found: Survey) -> list[SettleMany]:
+    bulk = found.bulk
+    return [SettleMany(bulk.count, bulk.first_s, bulk.last_s)] if bulk and bulk.count else []
+
+
+def _settled(ledger: Ledger, found: Survey, settling: list[Start | Settle]) -> Ledger:
+    """The ledger once everything that is due has been dealt with."""
+    intents = list(ledger.starting)
+    last = ledger.last
+    if found.bulk is not None and found.bulk.count:
+        last = Handled(found.bulk.last_s, None, Outcome.MISSED, SUPERSEDED)
+    for action in settling:
+        decision = action.decision
+        if isinstance(action, Settle):
+            last = Handled(decision.nominal_s, decision.chosen_s, action.outcome, action.reason)
+        else:
+            assert decision.chosen_s is not None  # only a chosen period starts
+            intents.append(Intent(decision.nominal_s, decision.chosen_s, action.run_id))
+    ledger = ledger.with_handled((decision.nominal_s for decision in found.due), None)
+    return ledger.with_handled((), _watermark(ledger, found)).replace(
+        starting=tuple(intents), last=last
+    )
+
+
+def _watermark(ledger: Ledger, found: Survey) -> int | None:
+    """The last handled period before which none is left open."""
+    watermark_s = found.bulk.last_s if found.bulk is not None and found.bulk.count else None
+    lapsed = {decision.nominal_s for decision in found.lapsed}
+    for nominal_s in found.examined_s:
+        if ledger.is_handled(nominal_s):
+            watermark_s = nominal_s
+        elif nominal_s not in lapsed:
+            break
+    return watermark_s
+
+
+def _reschedules(
+    job: Job, previous: Schedule | str | None, found: Survey, now_s: int
+) -> list[Reschedule]:
+    """The periods that an edit has moved: both schedules have them, and neither has ended them."""
+    if not isinstance(previous, Schedule):
+        return []
+    moved = []
+    for decision in (*found.lapsed, *found.due, *found.pending):
+        nominal_s = decision.nominal_s
+        if previous.nominals.at_or_before(nominal_s) != nominal_s:
+            continue
+        planned = decide_at(previous, job.identity, nominal_s)
+        if due_s(planned) >= now_s and planned.chosen_s != decision.chosen_s:
+            lapsed = due_s(decision) < now_s
+            moved.append(Reschedule(decision, planned.chosen_s, lapsed))
+    return moved
