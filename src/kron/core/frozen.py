@@ -46,7 +46,8 @@ class FrozenMeta(ABCMeta):
             defaults = getattr(base, "_defaults", {}) | defaults
         fields = (*inherited, *own)
         defaults = {field: defaults[field] for field in fields if field in defaults}
-        namespace |= {"__slots__": slots, "_fields": fields, "_defaults": defaults}
+        namespace |= {"__slots__": slots, "__match_args__": fields}
+        namespace |= {"_fields": fields, "_defaults": defaults}
         cls = super().__new__(mcs, name, bases, namespace)
         cls.__init__ = _constructor(cls, fields, defaults)  # type: ignore[misc]
         return cls

@@ -19,6 +19,7 @@ class Outcome(StrEnum):
 
 LATE = "the deadline has passed"
 SUPERSEDED = "a later period is due as well, and only the latest is caught up with"
+OVERDUE = "they were overdue, and at most the latest is caught up with"
 ACTIVE = "an earlier run is still active and concurrency is forbid"
 SUSPENDED = "the job was suspended before the run could start"
 
@@ -40,12 +41,12 @@ class Settle(Frozen):
 
 
 class SettleMany(Frozen):
-    """So many periods were missed that they are told of in one line."""
+    """So many periods were missed that they are told of in one line: the first and last nominal."""
 
     count: int
     first_s: int
     last_s: int
-    reason: str = SUPERSEDED
+    reason: str = OVERDUE
 
 
 class Reschedule(Frozen):

@@ -54,17 +54,18 @@ class Ledger(Frozen):
         through_s = self.handled_through_s
         return nominal_s in self.handled_s or (through_s is not None and nominal_s <= through_s)
 
-    def with_handled(self, nominals_s: Iterable[int], through_s: int | None) -> Ledger:
-        """These periods are handled, and everything up to `through_s` is."""
-        if through_s is None:
-            through_s = self.handled_through_s
+    def with_handled(self, nominals_s: Iterable[int], through_s: int | None = None) -> Ledger:
+        """These periods are handled and, if given, everything up to `through_s` is."""
+        watermarks = [mark for mark in (self.handled_through_s, through_s) if mark is not None]
         handled_s = self.handled_s.union(nominals_s)
         if len(handled_s) > MAX_HANDLED:
             # Better to lose an old period than to run one twice.
-            through_s = max(sorted(handled_s)[-MAX_HANDLED - 1], through_s or 0)
-        if through_s is not None:
-            handled_s = frozenset(nominal_s for nominal_s in handled_s if nominal_s > through_s)
-        return self.replace(handled_through_s=through_s, handled_s=handled_s)
+            watermarks.append(sorted(handled_s)[-MAX_HANDLED])
+        if not watermarks:
+            return self.replace(handled_s=handled_s)
+        watermark_s = max(watermarks)
+        handled_s = frozenset(nominal_s for nominal_s in handled_s if nominal_s > watermark_s)
+        return self.replace(handled_through_s=watermark_s, handled_s=handled_s)
 
     def with_started(self, nominal_s: int, reason: str = "") -> Ledger:
         """The run of this intent has started: the period is executed."""

@@ -17,6 +17,7 @@ from kron.core.schedule import Schedule
 from kron.engine.actions import (
     ACTIVE,
     LATE,
+    OVERDUE,
     SUPERSEDED,
     Action,
     Outcome,
@@ -28,6 +29,9 @@ from kron.engine.actions import (
 from kron.engine.job import Job
 from kron.engine.ledger import Handled, Intent, Ledger
 from kron.engine.survey import Survey, due_s, survey
+
+TOLD_ONE_BY_ONE = 10
+"""How many periods may be missed in a step before they are told of as a number."""
 
 
 class Plan(Frozen):
@@ -63,9 +67,10 @@ def step(
 ) -> Step:
     """What to do for `job` at `now_s`, the whole second that the adapter's clock shows.
 
-    `ledger` is None for a job never seen before. `active`: a run of this job is going on. `plan`
-    is what the last step returned, if the loop has been awake since: a period that came due in
-    that time and is late by no more than `slack_s` is on time, for a busy host is not downtime.
+    `ledger` is None for a job never seen before. `active`: a run of this job is going on (one
+    that is about to start counts too; the ledger knows it). `plan` is what the last step returned,
+    if the loop has been awake since: a period that came due in that time and is late by no more
+    than `slack_s` is on time, for a busy host is not downtime.
     """
     if not FIRST_S <= now_s <= LAST_S:
         raise out_of_range(f"the clock ({now_s} seconds after 1970)")
@@ -78,12 +83,14 @@ def step(
     known = _known(job, plan)
     found = survey(job, ledger, now_s, known)
     runnable = _runnable(job, found.due, now_s, plan, slack_s)
-    settling = _actions(job, found.due, runnable, now_s, active)
+    settling = _actions(job, found.due, runnable, now_s, active or bool(ledger.starting))
+    told = _told(found, settling)
     reschedules = _reschedules(job, previous, found, now_s)
+    dealt_with = [action.decision for action in told if not isinstance(action, SettleMany)]
     return Step(
         _settled(ledger, found, settling),
-        (*reschedules, *_bulk_action(found), *settling),
-        tuple(d for d in (*found.due, *found.pending) if d.nominal_s not in known),
+        (*reschedules, *told),
+        tuple(d for d in (*dealt_with, *found.pending) if d.nominal_s not in known),
         Plan(now_s, found.pending),
         min(map(due_s, found.pending), default=None),
         clock_behind,
@@ -170,9 +177,22 @@ def _actions(
     return actions
 
 
-def _bulk_action(found: Survey) -> list[SettleMany]:
-    bulk = found.bulk
-    return [SettleMany(bulk.count, bulk.first_s, bulk.last_s)] if bulk and bulk.count else []
+def _told(found: Survey, settling: list[Start | Settle]) -> list[Start | Settle | SettleMany]:
+    """The actions as people are told of them: many missed periods make one line."""
+    others: list[Start | Settle] = []
+    missed_s: list[int] = []
+    for action in settling:
+        if isinstance(action, Settle) and action.outcome is Outcome.MISSED:
+            missed_s.append(action.decision.nominal_s)
+        else:
+            others.append(action)
+    counted = found.bulk.count if found.bulk else 0
+    total = counted + len(missed_s)
+    if total <= TOLD_ONE_BY_ONE:
+        return list(settling)
+    if found.bulk is not None and counted:
+        missed_s += [found.bulk.first_s, found.bulk.last_s]
+    return [SettleMany(total, min(missed_s), max(missed_s)), *others]
 
 
 def _settled(ledger: Ledger, found: Survey, settling: list[Start | Settle]) -> Ledger:
@@ -180,7 +200,7 @@ def _settled(ledger: Ledger, found: Survey, settling: list[Start | Settle]) -> L
     intents = list(ledger.starting)
     last = ledger.last
     if found.bulk is not None and found.bulk.count:
-        last = Handled(found.bulk.last_s, None, Outcome.MISSED, SUPERSEDED)
+        last = Handled(found.bulk.last_s, None, Outcome.MISSED, OVERDUE)
     for action in settling:
         decision = action.decision
         if isinstance(action, Settle):
@@ -188,7 +208,7 @@ def _settled(ledger: Ledger, found: Survey, settling: list[Start | Settle]) -> L
         else:
             assert decision.chosen_s is not None  # only a chosen period starts
             intents.append(Intent(decision.nominal_s, decision.chosen_s, action.run_id))
-    ledger = ledger.with_handled((decision.nominal_s for decision in found.due), None)
+    ledger = ledger.with_handled(decision.nominal_s for decision in found.due)
     return ledger.with_handled((), _watermark(ledger, found)).replace(
         starting=tuple(intents), last=last
     )
@@ -218,7 +238,7 @@ def _reschedules(
         if previous.nominals.at_or_before(nominal_s) != nominal_s:
             continue
         planned = decide_at(previous, job.identity, nominal_s)
-        if due_s(planned) >= now_s and planned.chosen_s != decision.chosen_s:
-            lapsed = due_s(decision) < now_s
+        lapsed = due_s(decision) < now_s
+        if planned.chosen_s != decision.chosen_s and not (lapsed and due_s(planned) < now_s):
             moved.append(Reschedule(decision, planned.chosen_s, lapsed))
     return moved

@@ -16,8 +16,9 @@ from kron.core.frozen import Frozen
 from kron.engine.job import Job
 from kron.engine.ledger import Ledger
 
-LISTED_PERIODS = 32
-"""How many overdue periods are told of one by one, besides those that were open together."""
+LOOK_BACK = 32
+"""How many overdue periods get a decision besides those that were open together. More than one,
+because the latest may be unschedulable and an older one still within its deadline."""
 
 
 class Bulk(Frozen):
@@ -82,17 +83,17 @@ def _owed_after(job: Job, ledger: Ledger) -> int:
 
 
 def _bulk(job: Job, ledger: Ledger, now_s: int, low_s: int) -> Bulk | None:
-    """The overdue periods that are certainly not the latest, if they are too many to list."""
+    """The overdue periods that are certainly not the latest, if they are too many to look at."""
     nominals = job.schedule.nominals
     try:
         closed_s = nominals.at_or_before(now_s - job.trail_s)
         # What closed before this one opened was chosen earlier.
-        listed_from_s = closed_s - job.schedule.width_s
-        if nominals.count(low_s, listed_from_s - 1) <= LISTED_PERIODS:
+        looked_at_from_s = closed_s - job.schedule.width_s
+        if nominals.count(low_s, looked_at_from_s - 1) <= LOOK_BACK:
             return None
-        for _ in range(LISTED_PERIODS):
-            listed_from_s = nominals.at_or_before(listed_from_s - 1)
-        last_s = nominals.at_or_before(listed_from_s - 1)
+        for _ in range(LOOK_BACK):
+            looked_at_from_s = nominals.at_or_before(looked_at_from_s - 1)
+        last_s = nominals.at_or_before(looked_at_from_s - 1)
     except KronError:
         return None  # before the first year that Kron covers nothing was due
     handled = {
