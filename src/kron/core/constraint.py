@@ -154,10 +154,10 @@ class Filter:
 
         for clause in self._constraints.avoid:
             if holds(clause):
-                return f"avoid {clause}"
+                return f"inside avoid({clause})"
         for clauses in _by_kind(self._constraints.only):
             if not any(map(holds, clauses)):
-                return f"not only {' or '.join(map(str, clauses))}"
+                return f"outside only({';'.join(map(str, clauses))})"
         return None
 
 

@@ -1,0 +1,104 @@
+"""The documentation says what the code does: tables are compared, examples are run."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import kron
+from kron.core.cron import _LONGEST_FIELD
+from kron.core.decision import MAX_ATTEMPTS
+from kron.core.errors import SHOWN_PROBLEMS
+from kron.core.instant import FIRST_YEAR, LAST_YEAR
+from kron.engine import ledger_from_json, ledger_to_json
+from kron.engine.job import MAX_OPEN_PERIODS
+from kron.engine.step import TOLD_ONE_BY_ONE
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+
+
+def page(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def rows(text: str, heading: str) -> list[list[str]]:
+    """The cells of the first table under a heading, without its head."""
+    section = text.split(f"\n{heading}\n", 1)[1]
+    table = re.search(r"(?:^\|.*\n)+", section, re.MULTILINE)
+    assert table is not None
+    lines = table[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_every_error_code_is_documented_and_no_other() -> None:
+    documented = [row[0].strip("`") for row in rows(page("errors.md"), "## Codes")]
+    assert documented == list(kron.Code)
+
+
+def test_every_limit_is_documented_with_its_value() -> None:
+    documented = {row[0]: row[1] for row in rows(page("errors.md"), "## Limits")}
+    limits = kron.Limits()
+    assert documented == {
+        "length of a schedule": f"{limits.line_bytes:,} bytes",
+        "window": f"{limits.window_days} days",
+        "clauses of a constraint": str(limits.clauses),
+        "years": f"{FIRST_YEAR} to {LAST_YEAR}",
+        "length of a cron field or list of values": f"{_LONGEST_FIELD:,} characters",
+        "problems reported of a text": str(SHOWN_PROBLEMS),
+        "draws for a decision": str(MAX_ATTEMPTS),
+        "periods of a job that are open at once": f"{MAX_OPEN_PERIODS:,}",
+        "missed periods told of one by one": str(TOLD_ONE_BY_ONE),
+    }
+
+
+def test_the_error_message_in_the_docs_is_what_is_printed() -> None:
+    (shown,) = blocks(page("errors.md"), "text")
+    with pytest.raises(kron.ParseError) as caught:
+        kron.parse_schedule("5/10 * * * * @win(after,2d)")
+    assert shown == f"{caught.value}\n"
+
+
+@pytest.mark.parametrize(
+    "line", [line for block in blocks(page("syntax.md"), "kron") for line in block.splitlines()]
+)
+def test_every_schedule_in_the_docs_parses(line: str) -> None:
+    kron.parse_schedule(line)
+
+
+def test_the_canonical_text_in_the_docs_is_canonical() -> None:
+    *_, written = blocks(page("syntax.md"), "kron")
+    (canonical,) = blocks(page("syntax.md"), "canonical")
+    assert str(kron.parse_schedule(written.strip())) == canonical.strip()
+
+
+def test_the_examples_of_the_python_api_run() -> None:
+    names: dict[str, object] = {}
+    examples = blocks(page("python.md"), "python")
+    assert len(examples) >= 6
+    for example in examples:
+        exec(example, names)
+
+
+def test_the_readme_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    (example,) = blocks((ROOT / "README.md").read_text(encoding="utf-8"), "python")
+    exec(example, {})
+    promised = [line.removeprefix("# ") for line in example.splitlines() if line[:2] == "# "]
+    assert capsys.readouterr().out.splitlines() == promised
+
+
+def test_the_ledger_in_the_docs_reads_and_writes_as_shown() -> None:
+    (shown,) = blocks(page("engine.md"), "json")
+    assert ledger_to_json(ledger_from_json(json.loads(shown))) == json.loads(shown)
+
+
+def test_every_decision_record_is_on_the_index() -> None:
+    records = {path.name for path in (DOCS / "decisions").glob("[0-9]*.md")}
+    assert set(re.findall(r"\]\(([0-9][^)]*)\)", page("decisions/index.md"))) == records
