@@ -19,27 +19,27 @@ from kron.core.zone import Span, Zone
 class Nominals(ABC):
     """The nominal instants of a cron expression in a zone, in UTC seconds, searched both ways."""
 
-    __slots__ = ("_wall", "_zone")
+    __slots__ = ("wall", "zone")
 
     def __init__(self, wall: WallTimes, zone: Zone) -> None:
-        self._wall = wall
-        self._zone = zone
+        self.wall = wall
+        self.zone = zone
 
     @property
     def is_empty(self) -> bool:
         """Whether the expression can never match."""
-        return self._wall.days.is_empty
+        return self.wall.days.is_empty
 
     def after(self, instant_s: int) -> int:
         """The smallest nominal instant > `instant_s`."""
-        found_s = self._first_from(instant_s + 1, self._zone.span_at(instant_s + 1))
+        found_s = self._first_from(instant_s + 1, self.zone.span_at(instant_s + 1))
         if found_s > LAST_S:
             raise out_of_range("the next time of this schedule")
         return found_s
 
     def at_or_before(self, instant_s: int) -> int:
         """The greatest nominal instant <= `instant_s`."""
-        found_s = self._last_up_to(instant_s, self._zone.span_at(instant_s))
+        found_s = self._last_up_to(instant_s, self.zone.span_at(instant_s))
         if found_s < FIRST_S:
             raise out_of_range("the previous time of this schedule")
         return found_s
@@ -49,7 +49,7 @@ class Nominals(ABC):
         total = 0
         first_s, end_s = after_s + 1, until_s + 1
         while first_s < end_s:
-            span = self._zone.span_at(first_s)
+            span = self.zone.span_at(first_s)
             stop_s = min(end_s, span.end_s)
             total += self._count_in_span(first_s, stop_s, span)
             first_s = stop_s
@@ -83,38 +83,38 @@ class OnceEach(Nominals):
             after_gap_s = _first_minute(span)
             if first_s <= after_gap_s and self._gap_holds_a_match(span):
                 return after_gap_s
-        wall_s = self._wall.at_or_after(wall_first_s)
+        wall_s = self.wall.at_or_after(wall_first_s)
         found_s = wall_s - offset_s
         return found_s if found_s < span.end_s else self._instant(wall_s)
 
     def _last_up_to(self, last_s: int, span: Span) -> int:
         shown_s = span.shown_s
-        wall_s = self._wall.at_or_before(max(last_s + span.offset_s, shown_s - 1))
+        wall_s = self.wall.at_or_before(max(last_s + span.offset_s, shown_s - 1))
         found_s = wall_s - span.offset_s
         if found_s >= span.start_s and wall_s >= shown_s:
             return found_s
         found_s = self._instant(wall_s)
         if found_s > last_s:  # a gap that ends within a minute: its first whole one is to come
-            found_s = self._instant(self._wall.at_or_before(shown_s - 1))
+            found_s = self._instant(self.wall.at_or_before(shown_s - 1))
         return found_s
 
     def _count_in_span(self, first_s: int, end_s: int, span: Span) -> int:
         offset_s = span.offset_s
-        total = self._wall.count(max(first_s + offset_s, span.shown_s), end_s + offset_s)
+        total = self.wall.count(max(first_s + offset_s, span.shown_s), end_s + offset_s)
         if span.shown_s < span.start_s + offset_s:
             after_gap_s = _first_minute(span)
             if first_s <= after_gap_s < end_s and self._gap_holds_a_match(span):
                 wall_s = after_gap_s + offset_s
-                total += self._wall.at_or_after(wall_s) != wall_s
+                total += self.wall.at_or_after(wall_s) != wall_s
         return total
 
     def _instant(self, wall_s: int) -> int:
         """When the matching wall time happens."""
-        span = self._zone.first_span_showing(wall_s)
+        span = self.zone.first_span_showing(wall_s)
         return max(wall_s - span.offset_s, _first_minute(span))
 
     def _gap_holds_a_match(self, span: Span) -> bool:
-        return self._wall.at_or_after(span.shown_s) < span.start_s + span.offset_s
+        return self.wall.at_or_after(span.shown_s) < span.start_s + span.offset_s
 
 
 class AsShown(Nominals):
@@ -123,30 +123,31 @@ class AsShown(Nominals):
     __slots__ = ()
 
     def _first_from(self, first_s: int, span: Span) -> int:
-        wall_s = self._wall.at_or_after(first_s + span.offset_s)
+        wall_s = self.wall.at_or_after(first_s + span.offset_s)
         found_s = wall_s - span.offset_s
         if found_s < span.end_s:
             return found_s
-        following = self._zone.span_at(span.end_s)
-        if following.start_s + following.offset_s < following.shown_s:  # shown once more
-            return self._first_from(following.start_s, following)
-        showing = self._zone.first_span_showing(wall_s)
+        following = self.zone.span_at(span.end_s)
+        changes = following.start_s == span.end_s  # else it was only the table that ended
+        if changes and following.start_s + following.offset_s < following.shown_s:
+            return self._first_from(following.start_s, following)  # a fold: shown once more
+        showing = self.zone.first_span_showing(wall_s)
         found_s = wall_s - showing.offset_s
         return found_s if found_s >= showing.start_s else self._first_from(showing.start_s, showing)
 
     def _last_up_to(self, last_s: int, span: Span) -> int:
-        wall_s = self._wall.at_or_before(last_s + span.offset_s)
+        wall_s = self.wall.at_or_before(last_s + span.offset_s)
         found_s = wall_s - span.offset_s
         if found_s >= span.start_s:
             return found_s
         if span.start_s + span.offset_s < span.shown_s:  # a fold: the span before goes on past it
-            return self._last_up_to(span.start_s - 1, self._zone.span_at(span.start_s - 1))
-        showing = self._zone.last_span_showing(wall_s)
+            return self._last_up_to(span.start_s - 1, self.zone.span_at(span.start_s - 1))
+        showing = self.zone.last_span_showing(wall_s)
         found_s = wall_s - showing.offset_s
         return found_s if found_s < showing.end_s else self._last_up_to(showing.end_s - 1, showing)
 
     def _count_in_span(self, first_s: int, end_s: int, span: Span) -> int:
-        return self._wall.count(first_s + span.offset_s, end_s + span.offset_s)
+        return self.wall.count(first_s + span.offset_s, end_s + span.offset_s)
 
 
 def nominals(cron: Cron, zone: Zone) -> Nominals:

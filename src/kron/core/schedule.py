@@ -9,10 +9,11 @@ from kron.core.constraint import Constraints, Filter
 from kron.core.cron import Cron
 from kron.core.distribution import DEFAULT_DISTRIBUTION, Distribution, Law
 from kron.core.frozen import Frozen, derived
-from kron.core.instant import to_datetime, to_seconds
+from kron.core.instant import to_seconds
 from kron.core.nominal import Nominals, nominals
 from kron.core.policy import Policy
 from kron.core.seed import Seed
+from kron.core.walk import Walk
 from kron.core.window import Window
 from kron.core.zone import Zone, load_zone
 
@@ -36,14 +37,17 @@ class Schedule(Frozen):
 
     # What follows is derived once, so that a decision does not derive it again.
     nominals: Nominals = derived()
+    walk: Walk = derived()
     law: Law | None = derived()
     time_filter: Filter | None = derived()
     start_offset_s: int = derived()
     width_s: int = derived()
 
     def __post_init__(self) -> None:
+        instants = nominals(self.cron, self.zone)
         self._derive(
-            nominals=nominals(self.cron, self.zone),
+            nominals=instants,
+            walk=Walk(instants),
             law=self.distribution.law(self.window) if self.window.width_s else None,
             time_filter=Filter(self.constraints) if self.constraints else None,
             start_offset_s=self.window.start_offset_s,
@@ -52,26 +56,26 @@ class Schedule(Frozen):
 
     def next_nominal(self, after: datetime) -> datetime:
         """The smallest nominal instant > `after`, in UTC."""
-        return to_datetime(self.nominals.after(to_seconds(after)))
+        return self.walk.after(after)
 
     def prev_nominal(self, at: datetime) -> datetime:
         """The greatest nominal instant <= `at`, in UTC."""
-        return to_datetime(self.nominals.at_or_before(to_seconds(at)))
+        return self.walk.at_or_before(at)
 
     def nominals_after(self, after: datetime) -> Iterator[datetime]:
         """Every nominal instant > `after`, the nearest first."""
-        instant_s = to_seconds(after)
+        walk = Walk(self.nominals)
         while True:
-            instant_s = self.nominals.after(instant_s)
-            yield to_datetime(instant_s)
+            after = walk.after(after)
+            yield after
 
     def nominals_before(self, before: datetime) -> Iterator[datetime]:
         """Every nominal instant < `before`, the nearest first."""
-        # A fraction of a second was dropped: the second itself is then before it too.
-        instant_s = to_seconds(before) + (before.microsecond > 0)
+        to_seconds(before)  # refuses a moment that Kron does not cover
+        walk = Walk(self.nominals)
         while True:
-            instant_s = self.nominals.at_or_before(instant_s - 1)
-            yield to_datetime(instant_s)
+            before = walk.at_or_before(before - datetime.resolution)
+            yield before
 
     def __str__(self) -> str:
         parts = [

@@ -7,8 +7,9 @@ hours and minutes from tables of the next and the previous match.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from datetime import date
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from datetime import date, timedelta
 from functools import lru_cache
 from itertools import accumulate
 
@@ -39,10 +40,11 @@ _YEAR_KINDS = bytes(
 class Days:
     """The days that three fields match, as day numbers since 1970."""
 
-    __slots__ = ("_masks",)
+    __slots__ = ("_lists", "_masks")
 
     def __init__(self, masks: tuple[int, ...]) -> None:
         self._masks = masks
+        self._lists: list[tuple[int, ...] | None] = [None] * len(masks)
 
     @property
     def is_empty(self) -> bool:
@@ -74,6 +76,37 @@ class Days:
             rest = self._masks[_YEAR_KINDS[index]]
         return _YEAR_STARTS[index] + rest.bit_length() - 1
 
+    def onwards(self, day: int) -> Iterator[int]:
+        """The matching days from `day` on."""
+        index = bisect_right(_YEAR_STARTS, day) - 1
+        days = self._days_of_year(index)
+        first = bisect_left(days, day - _YEAR_STARTS[index])
+        yield from (_YEAR_STARTS[index] + day_of_year for day_of_year in days[first:])
+        for later in range(index + 1, len(_YEAR_KINDS)):
+            start = _YEAR_STARTS[later]
+            for day_of_year in self._days_of_year(later):
+                yield start + day_of_year
+
+    def backwards(self, day: int) -> Iterator[int]:
+        """The matching days up to `day`, the last first."""
+        index = bisect_right(_YEAR_STARTS, day) - 1
+        days = self._days_of_year(index)
+        end = bisect_right(days, day - _YEAR_STARTS[index])
+        yield from (_YEAR_STARTS[index] + day_of_year for day_of_year in reversed(days[:end]))
+        for earlier in range(index - 1, -1, -1):
+            start = _YEAR_STARTS[earlier]
+            for day_of_year in reversed(self._days_of_year(earlier)):
+                yield start + day_of_year
+
+    def _days_of_year(self, index: int) -> tuple[int, ...]:
+        """The matching days of a year, counted from its first; for walks, which want them all."""
+        kind = _YEAR_KINDS[index]
+        days = self._lists[kind]
+        if days is None:
+            mask = self._masks[kind]
+            days = self._lists[kind] = tuple(day for day in range(366) if mask >> day & 1)
+        return days
+
     def count(self, first_day: int, end_day: int) -> int:
         """How many days match in [first_day, end_day)."""
         total = 0
@@ -86,6 +119,34 @@ class Days:
             first_day = next_year
             index += 1
         return total
+
+
+class RareDays(Days):
+    """Days that match at most once a year, as a list: empty years need not be passed one by one."""
+
+    __slots__ = ("_days",)
+
+    def __init__(self, masks: tuple[int, ...]) -> None:
+        super().__init__(masks)
+        self._days = tuple(super().onwards(_YEAR_STARTS[0]))
+
+    def at_or_after(self, day: int) -> int:
+        index = bisect_left(self._days, day)
+        if index == len(self._days):
+            raise out_of_range("the next time of this schedule")
+        return self._days[index]
+
+    def at_or_before(self, day: int) -> int:
+        index = bisect_right(self._days, day)
+        if index == 0:
+            raise out_of_range("the previous time of this schedule")
+        return self._days[index - 1]
+
+    def onwards(self, day: int) -> Iterator[int]:
+        return iter(self._days[bisect_left(self._days, day) :])
+
+    def backwards(self, day: int) -> Iterator[int]:
+        return reversed(self._days[: bisect_right(self._days, day)])
 
 
 class WallTimes:
@@ -150,6 +211,11 @@ class WallTimes:
             matching_day = self.days.at_or_before(day - 1)
         return matching_day * DAY_S + self._last_s
 
+    @property
+    def times_of_day(self) -> tuple[timedelta, ...]:
+        """The matches of a matching day, counted from midnight."""
+        return _times_of_day(self._hour_mask, self._minute_mask)
+
     def count(self, first_s: int, end_s: int) -> int:
         """How many matches there are in [first_s, end_s)."""
         if end_s <= first_s:
@@ -187,6 +253,17 @@ def _neighbours(mask: int, size: int) -> tuple[bytes, bytes]:
     return bytes([*following, _NONE]), bytes([*preceding, _NONE])
 
 
+@lru_cache(maxsize=256)
+def _times_of_day(hour_mask: int, minute_mask: int) -> tuple[timedelta, ...]:
+    return tuple(
+        timedelta(hours=hour, minutes=minute)
+        for hour in range(24)
+        if hour_mask >> hour & 1
+        for minute in range(60)
+        if minute_mask >> minute & 1
+    )
+
+
 @lru_cache(maxsize=4096)
 def _days(dom_mask: int, month_mask: int, dow_mask: int, either: bool) -> Days:
     """The day set for these fields; most schedules of a fleet share a few of them."""
@@ -206,4 +283,4 @@ def _days(dom_mask: int, month_mask: int, dow_mask: int, either: bool) -> Days:
             position += length
             weekday = (weekday + length) % 7
         masks.append(year)
-    return Days(tuple(masks))
+    return (RareDays if max(map(int.bit_count, masks)) <= 1 else Days)(tuple(masks))

@@ -17,17 +17,21 @@ from kron.core.frozen import Frozen
 from kron.core.instant import DAY_S, FIRST_S, LAST_S
 
 _PROBE_S = 3 * DAY_S
-"""How densely the offset is sampled. No zone has ever changed twice within six days (a test
+"""How densely the offset is sampled. No zone has ever changed twice within three days (a test
 looks through the whole database), so a change cannot hide between two probes."""
 
 _CHUNK_S = 365 * DAY_S
 _MARGIN_S = 3 * DAY_S
+"""How far the table reaches beyond what is asked: the first of its spans does not know whether it
+begins with a fold, and no fold is longer than a day."""
 _HOST_DEPENDENT = ("localtime", "posixrules", "Factory")
 _HOST_DEPENDENT_ROOTS = ("posix/", "right/")
 
 
 class Span(Frozen):
     """A stretch of time with one offset: `wall = utc + offset_s` for start_s <= utc < end_s.
+
+    It may end where the table does, without a change: a later table has it longer.
 
     `shown_s` is the wall time that earlier spans have shown up to, exclusively. Where it is less
     than this span's first wall time, the clock was set forward and the times between are a gap;
@@ -39,11 +43,17 @@ class Span(Frozen):
     offset_s: int
     shown_s: int
 
+    plain_from_s: int
+    plain_until_s: int
+    """Midnights in [plain_from_s, plain_until_s] begin days that are shown once and in full."""
+
 
 class _Table(Frozen):
     """All spans between two instants, with the columns that get searched."""
 
     start_s: int
+    settled_s: int
+    """From here on it is known whether an instant lies in a fold."""
     end_s: int
     spans: tuple[Span, ...]
     starts_s: tuple[int, ...]
@@ -63,7 +73,9 @@ class Zone:
 
     def span_at(self, utc_s: int) -> Span:
         """The span that the instant lies in."""
-        table = self._covering(utc_s, utc_s)
+        table = self._table
+        if table is None or not table.settled_s <= utc_s < table.end_s:
+            table = self._covering(utc_s - _MARGIN_S, utc_s)
         return table.spans[bisect_right(table.starts_s, utc_s) - 1]
 
     def first_span_showing(self, wall_s: int) -> Span:
@@ -145,11 +157,22 @@ def _table(changes: list[tuple[int, int]], end_s: int) -> _Table:
     ]
     spans: list[Span] = []
     shown_s = joined[0][0] + joined[0][1]
-    for (start_s, offset_s), following in zip(joined, [*joined[1:], (end_s, 0)], strict=True):
-        spans.append(Span(start_s, following[0], offset_s, shown_s))
-        shown_s = following[0] + offset_s
+    for (start_s, offset_s), following in zip(joined, [*joined[1:], None], strict=True):
+        # The first minute is not plain: a gap before it may have its one instant there.
+        plain_from_s = max(start_s + 60, shown_s - offset_s)
+        if following is None:  # what comes after the table is not known
+            span_end_s = end_s
+            plain_until_s = end_s - DAY_S - _MARGIN_S
+        else:  # a fold shows the end of a day once more
+            span_end_s = following[0]
+            plain_until_s = span_end_s - DAY_S + min(0, following[1] - offset_s)
+        plain_from_s = max(plain_from_s, FIRST_S)
+        plain_until_s = min(plain_until_s, LAST_S - DAY_S)
+        spans.append(Span(start_s, span_end_s, offset_s, shown_s, plain_from_s, plain_until_s))
+        shown_s = span_end_s + offset_s
     return _Table(
         start_s=joined[0][0],
+        settled_s=joined[0][0] + _MARGIN_S,
         end_s=end_s,
         spans=tuple(spans),
         starts_s=tuple(span.start_s for span in spans),

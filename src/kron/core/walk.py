@@ -1,0 +1,152 @@
+"""Walking along nominal instants with datetimes, a stretch at a time.
+
+Who asks for the next instant usually asks for the one after it. Answers are therefore kept for a
+short stretch, which is laid out day by day; a question out of the blue costs no more than it would
+without. Away from daylight saving a day's instants are midnight plus the same few times, whichever
+rule the expression follows; near a change every instant is asked of `Nominals`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+from kron.core.errors import KronError
+from kron.core.instant import DAY_S, to_datetime, to_seconds
+from kron.core.nominal import Nominals
+from kron.core.zone import Span
+
+_LONGEST_STRETCH = 24
+_SECOND = timedelta(seconds=1)
+_NOTHING = timedelta()
+
+
+class Walk:
+    """The nominal instants as datetimes in UTC. What it remembers never shows in its answers."""
+
+    __slots__ = ("_nominals", "_stretch")
+
+    def __init__(self, nominals: Nominals) -> None:
+        self._nominals = nominals
+        # Consecutive instants in order. It is replaced, never changed: threads may share it.
+        self._stretch: list[datetime] = []
+
+    def after(self, moment: datetime) -> datetime:
+        """The smallest nominal instant > `moment`."""
+        stretch = self._stretch
+        if moment.tzinfo is UTC:
+            index = bisect_right(stretch, moment)
+            if 0 < index < len(stretch):
+                return stretch[index]
+        moment_s = to_seconds(moment)
+        if stretch and moment == stretch[-1]:
+            ahead = self._ahead(moment_s, min(4 * len(stretch), _LONGEST_STRETCH))
+            self._stretch = [stretch[-1], *ahead]
+            return ahead[0]
+        found = to_datetime(self._nominals.after(moment_s))
+        self._stretch = [found]
+        return found
+
+    def at_or_before(self, moment: datetime) -> datetime:
+        """The greatest nominal instant <= `moment`."""
+        stretch = self._stretch
+        if moment.tzinfo is UTC:
+            index = bisect_right(stretch, moment)
+            if 0 < index < len(stretch):
+                return stretch[index - 1]
+        moment_s = to_seconds(moment)
+        # Instants are a minute apart at least, so within a second of one there is no other.
+        if stretch and _NOTHING < stretch[0] - moment <= _SECOND:
+            behind = self._behind(moment_s, min(4 * len(stretch), _LONGEST_STRETCH))
+            self._stretch = [*behind, stretch[0]]
+            return behind[-1]
+        found = to_datetime(self._nominals.at_or_before(moment_s))
+        self._stretch = [found]
+        return found
+
+    def _ahead(self, after_s: int, count: int) -> list[datetime]:
+        """The next instants > `after_s` in order, about `count` of them."""
+        wall = self._nominals.wall
+        times = wall.times_of_day
+        found: list[datetime] = []
+        try:
+            while True:
+                span = self._nominals.zone.span_at(after_s + 1)
+                day, second = divmod(after_s + 1 + span.offset_s, DAY_S)
+                if span.plain_from_s <= day * DAY_S - span.offset_s <= span.plain_until_s:
+                    passed = bisect_left(times, timedelta(seconds=second))
+                    if passed == len(times) or wall.days.at_or_after(day) != day:
+                        day, passed = day + 1, 0
+                    today = times[passed : passed + count]
+                    days = wall.days.onwards(day)
+                    self._lay_out(found, days, (today, times[:count]), span, count)
+                    if len(found) >= count:
+                        return found
+                    after_s = to_seconds(found[-1]) if found else after_s
+                after_s = self._nominals.after(after_s)
+                found.append(to_datetime(after_s))
+        except KronError:  # the last year ends here
+            if found:
+                return found
+            raise
+
+    def _behind(self, until_s: int, count: int) -> list[datetime]:
+        """The last instants <= `until_s` in order, about `count` of them."""
+        wall = self._nominals.wall
+        times = wall.times_of_day[::-1]
+        found: list[datetime] = []
+        try:
+            while True:
+                span = self._nominals.zone.span_at(until_s)
+                day, second = divmod(until_s + span.offset_s, DAY_S)
+                if span.plain_from_s <= day * DAY_S - span.offset_s <= span.plain_until_s:
+                    passed = len(times) - bisect_right(wall.times_of_day, timedelta(seconds=second))
+                    if passed == len(times) or wall.days.at_or_before(day) != day:
+                        day, passed = day - 1, 0
+                    today = times[passed : passed + count]
+                    days = wall.days.backwards(day)
+                    self._lay_out(found, days, (today, times[:count]), span, count)
+                    if len(found) >= count:
+                        return found[::-1]
+                    until_s = to_seconds(found[-1]) - 1 if found else until_s
+                until_s = self._nominals.at_or_before(until_s)
+                found.append(to_datetime(until_s))
+                until_s -= 1
+        except KronError:  # the first year begins here
+            if found:
+                return found[::-1]
+            raise
+
+    def _lay_out(
+        self,
+        found: list[datetime],
+        days: Iterator[int],
+        times: tuple[tuple[timedelta, ...], tuple[timedelta, ...]],
+        span: Span,
+        count: int,
+    ) -> None:
+        """Add the first of these times on the first of these days, and the second on the others.
+
+        It stops when there are enough, and before a day on which the offset changes.
+        """
+        today, other_days = times
+        append = found.append  # the hot loop: names are looked up once
+        span_at = self._nominals.zone.span_at
+        from_timestamp = datetime.fromtimestamp
+        offset_s, plain_from_s, plain_until_s = span.offset_s, span.plain_from_s, span.plain_until_s
+        for day in days:
+            midnight_s = day * DAY_S - offset_s
+            if not plain_from_s <= midnight_s <= plain_until_s:
+                span = span_at(midnight_s)
+                offset_s, plain_from_s = span.offset_s, span.plain_from_s
+                plain_until_s = span.plain_until_s
+                midnight_s = day * DAY_S - offset_s
+                if not plain_from_s <= midnight_s <= plain_until_s:
+                    return
+            midnight = from_timestamp(midnight_s, UTC)
+            for time in today:
+                append(midnight + time)
+            if len(found) >= count:
+                return
+            today = other_days
