@@ -13,7 +13,18 @@ from datetime import UTC, datetime, timedelta
 
 import kron
 from kron.core.instant import from_text, to_text
-from kron.engine import Evidence, Job, Ledger, Settle, SettleMany, Start, recover, step
+from kron.engine import (
+    Action,
+    Evidence,
+    Job,
+    Ledger,
+    Reschedule,
+    Settle,
+    SettleMany,
+    Start,
+    recover,
+    step,
+)
 
 COLOURS = sys.stdout.isatty() and "NO_COLOR" not in os.environ
 NIGHT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -59,7 +70,8 @@ def explain_a_decision() -> None:
     decision = trace.decision
     print(f"  period   {decision.period_id}")
     print(f"  window   {to_text(decision.window_start_s)} to {to_text(decision.window_end_s)}")
-    print(f"  seed     sha256(msgs/paris, {decision.period_key}, msgs) = {decision.seed_hash[:16]}…")
+    print(f"  seed     sha256(msgs/paris, {decision.period_key}, msgs)")
+    print(f"           = {decision.seed_hash}")
     for number, draw in enumerate(trace.draws, start=1):
         verdict = paint("chosen", "32") if draw.rejection is None else draw.rejection
         print(f"  draw {number:>2}  u={draw.u:.6f}  {to_text(draw.candidate_s)}  {verdict}")
@@ -71,10 +83,10 @@ def compare_machines() -> None:
     """The same choice in another process with another hash seed, locale and time zone."""
     title("the same on every machine", "another process, hash seed, locale and TZ")
     program = (
-        "import kron, datetime as d; s = kron.parse_schedule({!r}); "
+        f"import kron, datetime as d; s = kron.parse_schedule({MESSAGES!r}); "
         "print(kron.decide(s, identity='msgs/paris', "
         "nominal=s.next_nominal(d.datetime(2026, 3, 6, tzinfo=d.UTC))).chosen_time.isoformat())"
-    ).format(MESSAGES)
+    )
     for surroundings in (
         {"PYTHONHASHSEED": "1", "LC_ALL": "C", "TZ": "UTC"},
         {"PYTHONHASHSEED": "2", "LC_ALL": "C.UTF-8", "TZ": "Pacific/Apia"},
@@ -133,9 +145,8 @@ def settled(ledger: Ledger) -> Ledger:
     return ledger
 
 
-def tell(moment: str, actions: object) -> None:
+def tell(moment: str, actions: tuple[Action, ...]) -> None:
     """Say what a step decided."""
-    assert isinstance(actions, tuple)
     for action in actions:
         match action:
             case Start(decision, run_id, _):
@@ -144,6 +155,8 @@ def tell(moment: str, actions: object) -> None:
                 say(moment, f"{outcome} {decision.period_id}: {reason}")
             case SettleMany(count, first_s, last_s, _):
                 say(moment, f"missed {count:,} periods, {to_text(first_s)} to {to_text(last_s)}")
+            case Reschedule(decision, _, _):
+                say(moment, f"moved {decision.period_id}")
 
 
 def say(moment: str, what: str) -> None:

@@ -185,7 +185,8 @@ def _parse_item(grammar: _Grammar, text: str) -> tuple[int, int]:
     low = _parse_value(grammar, low_text)
     if not hyphen:
         if item[2]:
-            fix = f"write {low_text}-{_spelled_like(kind, low_text, kind.high)}/{step}"
+            first = "0" if kind is DAY_OF_WEEK and low == 7 else low_text
+            fix = f"write {first}-{_spelled_like(kind, low_text, kind.high)}/{step}"
             raise grammar.error(text, f"{quoted(text)} has a step but no range", fix=fix)
         return _step_mask(kind, low, low, 1), 1
     high = _parse_value(grammar, high_text)
@@ -206,7 +207,7 @@ def _step_mask(kind: FieldKind, low: int, high: int, step: int) -> int:
 def _parse_value(grammar: _Grammar, text: str) -> int:
     kind = grammar.kind
     name = text.upper()
-    if name in kind.names:
+    if text.isascii() and name in kind.names:  # some other letters have these as capitals
         return kind.names.index(name) + kind.first_named
     if not (text.isascii() and text.isdigit()):
         raise grammar.shape_error(text)
@@ -222,7 +223,11 @@ def _unrolled(kind: FieldKind, text: str, low_text: str, high_text: str) -> str:
         return ""  # with a step it has no plain spelling
     first = _spelled_like(kind, low_text, kind.low)
     last = _spelled_like(kind, low_text, kind.high)
-    head = {last: f"{last},", "7": ""}.get(low_text.upper(), f"{low_text}-{last},")
+    head = f"{low_text}-{last},"
+    if low_text.upper() == last:
+        head = f"{last},"
+    elif kind is DAY_OF_WEEK and low_text == "7":
+        head = ""
     tail = high_text if high_text.upper() == first else f"{first}-{high_text}"
     return f"write {head}{tail}"
 

@@ -11,10 +11,9 @@ from datetime import datetime
 from itertools import islice
 from math import floor
 
-from kron.core.errors import Code, KronError
 from kron.core.frozen import Frozen
 from kron.core.generator import SplitMix64
-from kron.core.instant import to_datetime, to_seconds, to_text
+from kron.core.instant import to_datetime, to_seconds, to_text, to_whole_seconds
 from kron.core.schedule import Schedule
 
 ENGINE_VERSION = 1
@@ -98,13 +97,13 @@ def decide(schedule: Schedule, *, identity: str, nominal: datetime) -> Decision:
     The nominal instant is taken as given. That it is one of the schedule's is the caller's
     business: a log must replay even after the time zone database has changed.
     """
-    return decide_at(schedule, identity, _whole_second(nominal))
+    return decide_at(schedule, identity, to_whole_seconds(nominal))
 
 
 def trace(schedule: Schedule, *, identity: str, nominal: datetime) -> Trace:
     """The same decision, with every draw on the way to it. Only this pays for the record."""
     draws: list[Draw] = []
-    decision = decide_at(schedule, identity, _whole_second(nominal), draws.append)
+    decision = decide_at(schedule, identity, to_whole_seconds(nominal), draws.append)
     only_second = None if draws else _rejection(schedule, decision.window_start_s)
     return Trace(decision, tuple(draws), only_second)
 
@@ -185,9 +184,3 @@ def _upcoming(schedule: Schedule, identity: str, after_s: int) -> Iterator[Decis
     while True:
         after_s = schedule.nominals.after(after_s)
         yield decide_at(schedule, identity, after_s)
-
-
-def _whole_second(nominal: datetime) -> int:
-    if nominal.microsecond:
-        raise KronError(Code.INSTANT, f"{nominal.isoformat()} is not a whole second")
-    return to_seconds(nominal)

@@ -171,7 +171,7 @@ class Normal(Distribution, Frozen):
         anchor = self.anchor
         if anchor is None:
             anchor = Anchor.NOMINAL if window.mode is Mode.AROUND else Anchor.MID
-        sigma_ns = window.duration_ns // 6 if self.sigma_ns is None else self.sigma_ns
+        sigma_ns = self.sigma_ns or max(window.duration_ns // 6, 1)
         places = {
             Anchor.START: 0.0,
             Anchor.MID: 0.5,

@@ -55,7 +55,7 @@ def parse_duration(text: str) -> int:
 
 
 def format_duration(duration_ns: int) -> str:
-    """The shortest canonical text: largest units first, zero parts left out, `0s` for nothing."""
+    """The canonical text: largest units first, zero parts left out, `0s` for nothing."""
     hours, rest = divmod(duration_ns, 3_600 * SECOND_NS)
     minutes, rest_ns = divmod(rest, 60 * SECOND_NS)
     seconds = _format_below_a_minute(rest_ns) if rest_ns or not duration_ns else ""
@@ -73,8 +73,9 @@ def _format_below_a_minute(rest_ns: int) -> str:
 
 def _unit_error(text: str, whole: str, fraction: str, unit: str) -> ParseError:
     if not unit:
-        fix = "" if fraction else f"{text}s for seconds, {text}m for minutes"
-        return _error(text, f"the duration {quoted(text)} ends without a unit", fix=fix or _RULE)
+        short = not fraction and len(text) <= _MOST_DIGITS
+        fix = f"{text}s for seconds, {text}m for minutes" if short else _RULE
+        return _error(text, f"the duration {quoted(text)} ends without a unit", fix=fix)
     if unit in _CALENDAR_UNITS_H and whole and not fraction:
         hours = int(whole) * _CALENDAR_UNITS_H[unit]
         fix = f"write {whole}{unit} as {hours}h"

@@ -48,7 +48,7 @@ class Code(StrEnum):
 class KronError(Exception):
     """Any error that Kron raises on purpose. `code` is stable; `fix` says what to do, or is ''."""
 
-    def __init__(self, code: Code, message: str, *, fix: str = "") -> None:
+    def __init__(self, code: Code, message: str, fix: str = "") -> None:
         super().__init__(code, message, fix)
         self.code = code
         self.message = message
@@ -148,9 +148,13 @@ def _columns(text: str) -> int:
     """How many terminal columns `text` takes: a wide character takes two, a combining one none."""
     if text.isascii():
         return len(text)
-    from unicodedata import combining, east_asian_width
+    from unicodedata import category, east_asian_width
 
     return sum(
-        0 if combining(character) else 2 if east_asian_width(character) in "WF" else 1
+        0
+        if category(character) in ("Mn", "Me")
+        else 2
+        if east_asian_width(character) in "WF"
+        else 1
         for character in text
     )

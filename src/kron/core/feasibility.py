@@ -11,7 +11,7 @@ from datetime import datetime
 
 from kron.core.decision import MAX_ATTEMPTS
 from kron.core.frozen import Frozen
-from kron.core.instant import DAY_S, to_seconds
+from kron.core.instant import DAY_S, to_whole_seconds
 from kron.core.schedule import Schedule
 
 
@@ -24,7 +24,7 @@ class Feasibility(Frozen):
 
 def feasibility(schedule: Schedule, *, nominal: datetime) -> Feasibility:
     """How likely the period of `schedule` at `nominal` is to find a second that is accepted."""
-    nominal_s = to_seconds(nominal)
+    nominal_s = to_whole_seconds(nominal)
     start_s = nominal_s + schedule.start_offset_s
     end_s = start_s + schedule.width_s + 1
     runs = _accepted_runs(schedule, start_s, end_s)

@@ -39,12 +39,13 @@ class FrozenMeta(ABCMeta):
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> FrozenMeta:
         slots = tuple(namespace.get("__annotations__", ()))
         defaults = {slot: namespace.pop(slot) for slot in slots if slot in namespace}
-        own = tuple(slot for slot in slots if defaults.get(slot) is not _DERIVED)
+        own = [slot for slot in slots if defaults.get(slot) is not _DERIVED]
         inherited: dict[str, None] = {}
         for base in bases:
             inherited |= dict.fromkeys(getattr(base, "_fields", ()))
             defaults = getattr(base, "_defaults", {}) | defaults
-        fields = (*inherited, *own)
+        fields = tuple(dict.fromkeys([*inherited, *own]))
+        slots = tuple(slot for slot in slots if slot not in inherited)
         defaults = {field: defaults[field] for field in fields if field in defaults}
         namespace |= {"__slots__": slots, "__match_args__": fields}
         namespace |= {"_fields": fields, "_defaults": defaults}

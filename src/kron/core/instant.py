@@ -37,6 +37,13 @@ def to_seconds(moment: datetime) -> int:
     raise out_of_range(moment.isoformat())
 
 
+def to_whole_seconds(moment: datetime) -> int:
+    """The same for a moment that has no fraction, as nominal instants have none."""
+    if moment.microsecond:
+        raise KronError(Code.INSTANT, f"{moment.isoformat()} is not a whole second")
+    return to_seconds(moment)
+
+
 def to_datetime(instant_s: int) -> datetime:
     """The instant as an aware datetime in UTC."""
     return datetime.fromtimestamp(instant_s, UTC)

@@ -71,7 +71,7 @@ class Reader:
         longest_ns = self._limits.window_days * DAY_S * SECOND_NS
         if duration_ns > longest_ns:
             days = self._limits.window_days
-            message = f"the window {positional[1].value} is longer than {days} days"
+            message = f"the window {quoted(positional[1].value)} is longer than {days} days"
             self._report(positional[1], Code.LIMIT, message, f"at most {days * 24}h")
             return None
         return Window(mode, duration_ns)
@@ -158,23 +158,24 @@ class Reader:
         before = len(self._problems)
         positional: list[Argument] = []
         given: dict[str, Argument] = {}
+        form = f"write it like {FORMS[modifier.name]}"
         for argument in modifier.arguments(",", self._problems):
-            if argument.key is None:
+            if argument.key is None and len(positional) < most:
                 positional.append(argument)
+            elif argument.key is None:
+                message = f"@{modifier.name} does not take {quoted(argument.value)}"
+                self._report(argument, Code.MODIFIER_FORM, message, form)
             elif keys is not None and argument.key not in keys:
                 self._unknown_key(argument, f"@{modifier.name}", keys)
             elif argument.key in given:
-                self._report(argument, Code.KEY_REPEATED, f"{argument.key} is given twice")
+                message = f"{quoted(argument.key)} is given twice"
+                self._report(argument, Code.KEY_REPEATED, message)
             else:
                 given[argument.key] = argument
-        form = f"write it like {FORMS[modifier.name]}"
-        for argument in positional[most:]:
-            message = f"@{modifier.name} does not take {quoted(argument.value)}"
-            self._report(argument, Code.MODIFIER_FORM, message, form)
         if len(positional) < least and len(self._problems) == before:
             message = f"@{modifier.name} lacks an argument"
             self._problems.append(modifier.token.problem(Code.MODIFIER_FORM, message, fix=form))
-        return positional[:most], given
+        return positional, given
 
     def _parsed(self, argument: Argument, parse: Callable[[str], _Value]) -> _Value | None:
         try:
@@ -275,7 +276,12 @@ def _parse_days(text: str) -> tuple[int, int]:
     if not dots:
         message = f"{quoted(text)} is not a range of days"
         raise _constraint_error(text, message, "write it like 2026-12-24..2026-12-31")
-    first, last = _parse_day(first_text), _parse_day(last_text)
+    first = _parse_day(first_text)
+    try:
+        last = _parse_day(last_text)
+    except ParseError as error:
+        place = len(first_text) + len(dots)
+        raise ParseError(text, [problem.shifted(place) for problem in error.problems]) from None
     if first > last:
         fix = f"write {last_text}..{first_text}"
         raise _constraint_error(text, f"the range {quoted(text)} runs backwards", fix)

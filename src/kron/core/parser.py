@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def parse_schedule(text: str, limits: Limits = DEFAULT_LIMITS) -> Schedule:
     """The schedule that `text` says; a `ParseError` that lists all of its problems otherwise."""
-    if len(text) * 4 > limits.line_bytes and _size(text) > limits.line_bytes:
+    if len(text) > limits.line_bytes or _size(text) > limits.line_bytes:
         message = f"the schedule is longer than {limits.line_bytes} bytes"
         raise ParseError.single(text, Code.LIMIT, message, end=1)
     problems = forbidden_characters(text)
@@ -72,6 +72,8 @@ _CLAUSED = ("only", "avoid")
 
 
 def _cron(text: str, words: list[Token], problems: list[Problem]) -> Cron | None:
+    if len(problems) >= SHOWN_PROBLEMS:
+        return None  # not all of the words have been read
     if len(words) == len(KINDS):
         fields: list[Field] = []
         for kind, word in zip(KINDS, words, strict=True):

@@ -8,6 +8,7 @@ that a hostile line costs one pass and no backtracking.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from kron.core.cron import shorthand_fix
 from kron.core.errors import SHOWN_PROBLEMS, Code, Problem, quoted
@@ -59,9 +60,8 @@ class Modifier(Frozen):
     name: str
     body: Token
 
-    def arguments(self, separator: str, problems: list[Problem]) -> list[Argument]:
-        """The arguments between the separators; what is malformed goes to `problems`."""
-        found = []
+    def arguments(self, separator: str, problems: list[Problem]) -> Iterator[Argument]:
+        """The arguments between the separators, until there are too many `problems`."""
         position = 0
         pattern = re.compile(_ARGUMENT[separator])
         while position <= len(self.body.text) and len(problems) < SHOWN_PROBLEMS:
@@ -70,9 +70,8 @@ class Modifier(Frozen):
             token = Token(match[0], self.body.start + position)
             argument = _argument(token, problems)
             if argument is not None:
-                found.append(argument)
+                yield argument
             position = match.end() + 1
-        return found
 
 
 def forbidden_characters(text: str) -> list[Problem]:
@@ -129,7 +128,7 @@ def _malformed(text: str, word: Token) -> Problem:
         return word.problem(Code.CRON_SHORTHAND, message, fix=fix)
     if not parenthesis:
         message = f"the modifier {quoted(word.text)} has no parentheses"
-        return word.problem(Code.MODIFIER_FORM, message, fix=f"write {name}(...)")
+        return word.problem(Code.MODIFIER_FORM, message, fix="write it like @win(after,2h)")
     if match := re.compile(_SPACED_MODIFIER).match(text, word.start):
         return Token(match[0], word.start).problem(
             Code.MODIFIER_FORM,
@@ -164,8 +163,8 @@ def _quoting_problem(value: Token) -> Problem:
         return value.problem(Code.MODIFIER_FORM, "an argument is empty")
     if escape := re.search(_UNKNOWN_ESCAPE, value.text):
         place = Token(escape[0], value.start + escape.start())
-        message = f'{escape[0]} is no escape: between double quotes there are \\" and \\\\'
+        message = f'{quoted(escape[0])} is no escape: between double quotes there are \\" and \\\\'
         return place.problem(Code.MODIFIER_FORM, message)
-    message = f"{value.text} is quoted in part"
+    message = f"{quoted(value.text)} is quoted in part"
     fix = "put the whole value between double quotes"
     return value.problem(Code.MODIFIER_FORM, message, fix=fix)
