@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import islice
@@ -11,6 +12,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from kron import KronError, Schedule, parse_schedule
+from kron.core.instant import FIRST_S, LAST_S, to_datetime
 from kron.core.nominal import Nominals, nominals
 from kron.core.zone import Zone
 from tests.core.brute_force import DAY_S
@@ -258,3 +260,21 @@ def test_an_answer_beyond_the_edge_of_the_table_lies_in_the_future() -> None:
     last_of_the_year = datetime(2026, 12, 20, 22, tzinfo=UTC)  # 23:00 in Paris
     expected = datetime(2027, 2, 19, 23, tzinfo=UTC)
     assert asked.after(int(last_of_the_year.timestamp())) == int(expected.timestamp())
+
+
+@pytest.mark.parametrize("expression", ["*/5 * * * *", "0 3 1 * *", "0 0 29 2 *", "30 2 * * *"])
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Paris"])
+def test_a_walk_ends_with_the_years_that_kron_covers(expression: str, zone: str) -> None:
+    schedule = parse_schedule(f"{expression} @tz({zone})")
+    last = to_datetime(schedule.nominals.at_or_before(LAST_S))
+    first = to_datetime(schedule.nominals.after(FIRST_S - 1))
+    assert walked_to(schedule.nominals_after(last - timedelta(days=3000))) == last
+    assert walked_to(schedule.nominals_before(first + timedelta(days=3000))) == first
+
+
+def walked_to(walk: Iterator[datetime]) -> datetime:
+    """The last instant of a walk that goes on until there are no more."""
+    walked: list[datetime] = []
+    with pytest.raises(KronError, match="1900 to 2999"):
+        walked.extend(walk)
+    return walked[-1]

@@ -86,8 +86,10 @@ class Reader:
         if name.value not in _DISTRIBUTION_KEYS:
             self._unknown(name, "distribution", _DISTRIBUTION_KEYS)
             return None
-        for key in set(given).difference(_DISTRIBUTION_KEYS[name.value]):
-            self._unknown_key(given[key], name.value, _DISTRIBUTION_KEYS[name.value])
+        keys = _DISTRIBUTION_KEYS[name.value]
+        for argument in given.values():
+            if argument.key not in keys:
+                self._unknown_key(argument, name.value, keys)
         distribution = self._distribution(name.value, given)
         return distribution if len(self._problems) == before else None
 
