@@ -3,7 +3,8 @@
 Each peer is used in its quickest form: cronsim and croniter as iterators that have been made
 already, APScheduler as a trigger that is told its last fire time (it cannot walk backwards).
 Ours is the public method, asked with datetimes; our own iterator is shown and does not count.
-Before anything is timed, all must agree.
+Before anything is timed, all must agree. A walk is what the peers are made for; how much a single
+question out of the blue costs is shown as well.
 """
 
 from __future__ import annotations
@@ -72,6 +73,7 @@ def measure() -> Iterator[Result]:
                     ratio >= TIMES_AS_FAST,
                     {f"{name} us": us for name, us in each_us.items()},
                 )
+    yield from _out_of_the_blue()
     slowest, quickest = max(ours, key=ours.__getitem__), min(ours, key=ours.__getitem__)
     spread = ours[slowest] / ours[quickest]
     yield Result(
@@ -82,6 +84,33 @@ def measure() -> Iterator[Result]:
         spread <= FLAT,
         {f"{slowest} us": ours[slowest], f"{quickest} us": ours[quickest]},
     )
+
+
+def _out_of_the_blue() -> Iterator[Result]:
+    """Moments in no order: every answer is worked out anew, and cronsim has to be made anew."""
+    zone = "Europe/Paris"
+    moments = [START + timedelta(seconds=n * 7_919_317 % 1_000_000_007) for n in range(100)]
+    local = [moment.astimezone(_tzinfo(zone)) for moment in moments]
+    for text, _, _ in EXPRESSIONS:
+        progress(f"out of the blue  {text} ...")
+        next_nominal = parse_schedule(f"{text} @tz({zone})").next_nominal
+        runs: dict[str, Prepare] = {
+            "kron": partial(partial, _each, next_nominal, moments),
+            "cronsim": partial(partial, _each, partial(_first_of_cronsim, text), local),
+        }
+        least = least_seconds(runs, rounds=ROUNDS)
+        each_us = {f"{name} us": s / len(moments) * 1e6 for name, s in least.items()}
+        ratio = least["cronsim"] / least["kron"]
+        yield Result(f"out of the blue  {text}  {zone}", ratio, "times as fast", details=each_us)
+
+
+def _each(ask: Callable[[datetime], datetime], moments: list[datetime]) -> None:
+    for moment in moments:
+        ask(moment)
+
+
+def _first_of_cronsim(text: str, moment: datetime) -> datetime:
+    return next(CronSim(text, moment))
 
 
 Walk = Callable[[int], datetime]

@@ -31,6 +31,7 @@ from kron.engine import (
 )
 from kron.engine.step import TOLD_ONE_BY_ONE
 from kron.engine.survey import LOOK_BACK, due_s
+from tests.core.schedules import schedule_texts
 from tests.engine.scene import IDENTITY, through_json
 from tests.soak import examples
 
@@ -49,8 +50,19 @@ SCHEDULES = (
 )
 START_S = from_text("2026-03-27T00:00:00Z")  # two days before the clocks change in Paris
 DAY_S = 86_400
-MOST_OPEN = 26
-"""The most periods of any of the schedules above that are open at once, and one more."""
+MOST_OPEN = 40
+"""The most periods of a schedule here that are open at once: more only takes longer to check."""
+
+
+def is_playable(text: str) -> bool:
+    schedule = kron.parse_schedule(text)
+    return schedule.nominals.count(START_S, START_S + schedule.width_s) < MOST_OPEN
+
+
+schedules = st.one_of(
+    st.sampled_from(SCHEDULES),
+    schedule_texts(most_window_ns=6 * 3600 * 10**9).filter(is_playable),
+)
 
 
 class Life(RuleBasedStateMachine):
@@ -60,7 +72,7 @@ class Life(RuleBasedStateMachine):
     schedule: str
     suspended: bool
 
-    @initialize(schedule=st.sampled_from(SCHEDULES), slack_s=st.sampled_from([0, 5, 60]))
+    @initialize(schedule=schedules, slack_s=st.sampled_from([0, 5, 60]))
     def begin(self, schedule: str, slack_s: int) -> None:
         self.now_s = START_S
         self.schedule = schedule
@@ -105,7 +117,7 @@ class Life(RuleBasedStateMachine):
         self.now_s = min(self.now_s + down_s, from_text("2300-01-01T00:00:00Z"))
         self.take_step("works")
 
-    @rule(schedule=st.sampled_from(SCHEDULES))
+    @rule(schedule=schedules)
     def edit(self, schedule: str) -> None:
         self.undisturbed &= schedule == self.schedule
         self.schedule = schedule
@@ -184,9 +196,9 @@ class Life(RuleBasedStateMachine):
                 assert result.ledger.intent(decision.nominal_s).run_id == action.run_id
             else:
                 assert (action.outcome is Outcome.UNSCHEDULABLE) == decision.unschedulable
-        assert len(result.actions) <= LOOK_BACK + 6 * MOST_OPEN, "4: work is bounded"
-        assert len(result.decided) <= LOOK_BACK + 6 * MOST_OPEN, "4: work is bounded"
-        assert len(result.ledger.handled_s) <= 6 * MOST_OPEN, "4: the ledger is bounded"
+        assert len(result.actions) <= LOOK_BACK + 4 * MOST_OPEN, "4: work is bounded"
+        assert len(result.decided) <= LOOK_BACK + 4 * MOST_OPEN, "4: work is bounded"
+        assert len(result.ledger.handled_s) <= 4 * MOST_OPEN, "4: the ledger is bounded"
         if policy.suspend:
             assert not result.actions, "6: nothing happens while suspended"
             if before is not None:
