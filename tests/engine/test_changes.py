@@ -175,4 +175,12 @@ def test_a_job_with_too_many_open_periods_is_refused() -> None:
     with pytest.raises(kron.KronError) as caught:
         Job(IDENTITY, kron.parse_schedule("* * * * * @win(after,8784h)"))
     assert caught.value.code is kron.Code.LIMIT
-    assert "527,040" in str(caught.value)
+    assert "527,041" in str(caught.value)
+
+
+def test_periods_that_come_in_bursts_are_counted_where_they_are_densest() -> None:
+    # Every minute, but on the second half of a month only; seven days of it, whenever one looks.
+    Job(IDENTITY, kron.parse_schedule("* * 15-31 * * @win(after,166h)"))
+    with pytest.raises(kron.KronError) as caught:
+        Job(IDENTITY, kron.parse_schedule("* * 15-31 * * @win(after,168h)"))
+    assert "10,080" in str(caught.value) or "10,081" in str(caught.value)

@@ -77,6 +77,11 @@ class WallTimes:
         return matching_day * DAY_S + self._last_s
 
     @property
+    def matches_a_day(self) -> int:
+        """How many matches a matching day has."""
+        return self._hour_mask.bit_count() * self._minute_mask.bit_count()
+
+    @property
     def times_of_day(self) -> tuple[timedelta, ...]:
         """The matches of a matching day, counted from midnight."""
         return _times_of_day(self._hour_mask, self._minute_mask)
@@ -86,9 +91,8 @@ class WallTimes:
         if end_s <= first_s:
             return 0
         first_day, end_day = first_s // DAY_S, end_s // DAY_S
-        a_day = self._hour_mask.bit_count() * self._minute_mask.bit_count()
         return (
-            self.days.count(first_day, end_day) * a_day
+            self.days.count(first_day, end_day) * self.matches_a_day
             - self._count_in_day_before(first_s)
             + self._count_in_day_before(end_s)
         )

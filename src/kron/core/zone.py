@@ -158,8 +158,7 @@ def _table(changes: list[tuple[int, int]], end_s: int) -> _Table:
     spans: list[Span] = []
     shown_s = joined[0][0] + joined[0][1]
     for (start_s, offset_s), following in zip(joined, [*joined[1:], None], strict=True):
-        # The first minute is not plain: a gap before it may have its one instant there.
-        plain_from_s = max(start_s + 60, shown_s - offset_s)
+        plain_from_s = max(start_s, shown_s - offset_s)
         if following is None:  # what comes after the table is not known
             span_end_s = end_s
             plain_until_s = end_s - DAY_S - _MARGIN_S

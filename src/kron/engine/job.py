@@ -6,13 +6,13 @@ import hashlib
 
 from kron.core.errors import Code, KronError
 from kron.core.frozen import Frozen, derived
-from kron.core.instant import from_text
+from kron.core.instant import DAY_S, from_text
 from kron.core.schedule import Schedule
 
 MAX_OPEN_PERIODS = 10_000
 """How many periods of one job may be open at once, which bounds its ledger and every step."""
 
-_ANY_DAY_S = from_text("2024-01-01T00:00:00Z")
+_LEAP_YEAR_S = range(from_text("2024-01-01T00:00:00Z"), from_text("2025-01-01T00:00:00Z"), DAY_S)
 
 
 class Job(Frozen):
@@ -42,7 +42,7 @@ class Job(Frozen):
             lead_s=-self.schedule.window.start_offset_s,
             trail_s=self.schedule.window.end_offset_s,
         )
-        open_periods = self.schedule.nominals.count(_ANY_DAY_S, _ANY_DAY_S + self.schedule.width_s)
+        open_periods = most_open_periods(self.schedule)
         if open_periods > MAX_OPEN_PERIODS:
             raise KronError(
                 Code.LIMIT,
@@ -54,3 +54,12 @@ class Job(Frozen):
     def run_id(self, period_id: str) -> str:
         """The name of the one run that a period may have, the same after every restart."""
         return hashlib.sha256(f"{self.identity}\n{period_id}".encode()).hexdigest()[:20]
+
+
+def most_open_periods(schedule: Schedule) -> int:
+    """How many periods can be open at once: exactly so, or a bound where that is small enough."""
+    width_s = schedule.width_s
+    bound = schedule.nominals.wall.matches_a_day * (width_s // DAY_S + 2)
+    if bound <= MAX_OPEN_PERIODS:
+        return bound
+    return max(schedule.nominals.count(day_s - 1, day_s + width_s) for day_s in _LEAP_YEAR_S)
