@@ -49,6 +49,12 @@ class Days:
         """Whether no day of any year matches."""
         return not any(self._masks)
 
+    @property
+    def is_every_day(self) -> bool:
+        """Whether all days match, as they do in most schedules."""
+        lengths = (365 + kind // 7 for kind in range(len(self._masks)))
+        return all(map(int.__eq__, map(int.bit_count, self._masks), lengths))
+
     def at_or_after(self, day: int) -> int:
         """The first matching day from `day` on."""
         index = bisect_right(_YEAR_STARTS, day) - 1

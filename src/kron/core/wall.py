@@ -20,6 +20,7 @@ class WallTimes:
     """The wall times, all of them whole minutes, that a cron expression matches."""
 
     __slots__ = (
+        "_every_day",
         "_first_s",
         "_hour_mask",
         "_hours_from",
@@ -33,6 +34,7 @@ class WallTimes:
 
     def __init__(self, cron: Cron) -> None:
         self.days = matching_days(cron)
+        self._every_day = self.days.is_every_day
         self._minute_mask = cron.minute.mask
         self._hour_mask = cron.hour.mask
         self._minutes_from, self._minutes_to = _neighbours(cron.minute.mask, 60)
@@ -43,7 +45,7 @@ class WallTimes:
     def at_or_after(self, wall_s: int) -> int:
         """The first match from `wall_s` on."""
         day = wall_s // DAY_S
-        matching_day = self.days.at_or_after(day)
+        matching_day = day if self._every_day else self.days.at_or_after(day)
         if matching_day == day:
             minute_of_day = (wall_s - day * DAY_S + 59) // 60
             hour = minute_of_day // 60
@@ -61,7 +63,7 @@ class WallTimes:
     def at_or_before(self, wall_s: int) -> int:
         """The last match up to `wall_s`."""
         day = wall_s // DAY_S
-        matching_day = self.days.at_or_before(day)
+        matching_day = day if self._every_day else self.days.at_or_before(day)
         if matching_day == day:
             minute_of_day = (wall_s - day * DAY_S) // 60
             hour = minute_of_day // 60
