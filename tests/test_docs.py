@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import kron
-from kron.core.cron import _LONGEST_FIELD
+from kron.core.cron import LONGEST_FIELD
 from kron.core.decision import MAX_ATTEMPTS
 from kron.core.errors import SHOWN_PROBLEMS
 from kron.core.instant import FIRST_YEAR, LAST_YEAR
@@ -51,7 +51,7 @@ def test_every_limit_is_documented_with_its_value() -> None:
         "window": f"{limits.window_days} days",
         "clauses of a constraint": str(limits.clauses),
         "years": f"{FIRST_YEAR} to {LAST_YEAR}",
-        "length of a cron field or list of values": f"{_LONGEST_FIELD:,} characters",
+        "length of a cron field or list of values": f"{LONGEST_FIELD:,} characters",
         "problems reported of a text": str(SHOWN_PROBLEMS),
         "draws for a decision": str(MAX_ATTEMPTS),
         "periods of a job that are open at once": f"{MAX_OPEN_PERIODS:,}",

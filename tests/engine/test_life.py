@@ -151,6 +151,7 @@ class Life(RuleBasedStateMachine):
         result = step(job, before, self.now_s, **arguments)  # type: ignore[arg-type]
         assert step(job, before, self.now_s, **arguments) == result, "a step is a pure function"  # type: ignore[arg-type]
         self.check_step(job, before, result)
+        self.check_the_plan_only_saves_work(job, before)
         if fate == "crash-before":
             self.restart()  # nothing was committed, nothing was done
             return
@@ -207,6 +208,12 @@ class Life(RuleBasedStateMachine):
                 assert result.ledger.handled_through_s == before.handled_through_s
         else:
             self.check_nothing_owed_is_left(job, result)
+
+    def check_the_plan_only_saves_work(self, job: Job, before: Ledger | None) -> None:
+        """But for the slack, a loop that kept its plan and one that lost it decide alike."""
+        kept = step(job, before, self.now_s, active=self.active, plan=self.plan)
+        lost = step(job, before, self.now_s, active=self.active)
+        assert kept.replace(decided=()) == lost.replace(decided=())
 
     def check_nothing_owed_is_left(self, job: Job, result: Step) -> None:
         """A naive look at the last three windows: what is due has ended, what is to come waits."""

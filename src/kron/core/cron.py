@@ -19,7 +19,7 @@ _ITEM = re.compile(r"(\*|[^-/*]+(?:-[^-/*]+)?)(?:/([0-9]+))?")
 _STEPLESS_ITEM = re.compile(r"([^-/*]+(?:-[^-/*]+)?)()")
 _MOST_DIGITS = 9
 _SHORTEST_RUN = 3
-_LONGEST_FIELD = 1_000
+LONGEST_FIELD = 1_000
 """Six times the text of every minute of the hour, listed."""
 
 
@@ -148,8 +148,8 @@ class _Grammar(Frozen):
 
 def _parse_list(grammar: _Grammar, text: str) -> tuple[int, int]:
     """The mask of a whole list, and the step of its first item."""
-    if len(text) > _LONGEST_FIELD:
-        message = f"{grammar.kind.name}: longer than {_LONGEST_FIELD} characters"
+    if len(text) > LONGEST_FIELD:
+        message = f"{grammar.kind.name}: longer than {LONGEST_FIELD} characters"
         raise ParseError.single(text, Code.LIMIT, message)
     mask = 0
     steps: list[int] = []
