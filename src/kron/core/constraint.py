@@ -1,21 +1,18 @@
 """Constraints: which wall times `@only` and `@avoid` leave.
 
 Every clause speaks either of the day or of the minute of the day, so both modifiers together come
-down to a set of allowed minutes and a few sets that a day must be in. Checking a candidate costs
-the same however many clauses there are.
+down to one set of allowed minutes and a few conditions on the day.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date
 from enum import StrEnum
 
 from kron.core.cron import DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MONTH, FieldKind, format_values
 from kron.core.frozen import Frozen
-from kron.core.instant import DAY_S
+from kron.core.instant import DAY_S, to_date
 
-_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 MINUTES_A_DAY = 1440
 _EVERY_MINUTE = (1 << MINUTES_A_DAY) - 1
 
@@ -64,9 +61,9 @@ class Clause(Frozen):
         if self.kind is ClauseKind.DAYS_OF_WEEK:
             return bool(self.mask >> (day + 4) % 7 & 1)
         if self.kind is ClauseKind.DAYS_OF_MONTH:
-            return bool(self.mask >> date.fromordinal(day + _EPOCH_ORDINAL).day & 1)
+            return bool(self.mask >> to_date(day).day & 1)
         if self.kind is ClauseKind.MONTHS:
-            return bool(self.mask >> date.fromordinal(day + _EPOCH_ORDINAL).month & 1)
+            return bool(self.mask >> to_date(day).month & 1)
         return self.first <= day <= self.last
 
     @property
@@ -79,10 +76,10 @@ class Clause(Frozen):
             return f"{self.kind}={format_values(VALUE_KINDS[self.kind], self.mask, steps=False)}"
         if self.kind is ClauseKind.BETWEEN:
             return f"between={_format_minute(self.first)}-{_format_minute(self.last)}"
-        first = date.fromordinal(self.first + _EPOCH_ORDINAL)
+        first = to_date(self.first)
         if self.first == self.last:
             return f"date={first}"
-        return f"dates={first}..{date.fromordinal(self.last + _EPOCH_ORDINAL)}"
+        return f"dates={first}..{to_date(self.last)}"
 
 
 class Constraints(Frozen):

@@ -13,9 +13,8 @@ from functools import lru_cache
 from itertools import accumulate
 
 from kron.core.cron import Cron
-from kron.core.instant import FIRST_YEAR, LAST_YEAR, out_of_range
+from kron.core.instant import FIRST_YEAR, LAST_YEAR, out_of_range, to_day
 
-_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 _MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _EVERY_WEEK = 1 | 1 << 7 | 1 << 14 | 1 << 21 | 1 << 28
 
@@ -26,7 +25,7 @@ _LEAP = [year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) for year in _YEA
 _YEAR_STARTS = tuple(
     accumulate(
         (366 if leap else 365 for leap in _LEAP),
-        initial=date(_YEARS[0], 1, 1).toordinal() - _EPOCH_ORDINAL,
+        initial=to_day(date(_YEARS[0], 1, 1)),
     )
 )
 _YEAR_KINDS = bytes(

@@ -167,17 +167,13 @@ def _draw(
 
 
 def _accepts(schedule: Schedule, candidate_s: int) -> bool:
-    if schedule.time_filter is None:
-        return True
-    offset_s = schedule.zone.span_at(candidate_s).offset_s
-    return schedule.time_filter.accepts(candidate_s + offset_s)
+    accepting = schedule.time_filter
+    return accepting is None or accepting.accepts(schedule.zone.wall_at(candidate_s))
 
 
 def _rejection(schedule: Schedule, candidate_s: int) -> str | None:
-    if schedule.time_filter is None:
-        return None
-    offset_s = schedule.zone.span_at(candidate_s).offset_s
-    return schedule.time_filter.rejection(candidate_s + offset_s)
+    rejecting = schedule.time_filter
+    return None if rejecting is None else rejecting.rejection(schedule.zone.wall_at(candidate_s))
 
 
 def _upcoming(schedule: Schedule, identity: str, after_s: int) -> Iterator[Decision]:

@@ -1,13 +1,14 @@
 """Instants: whole seconds since 1970 in UTC, and their two faces, datetimes and RFC3339 text.
 
 Inside Kron an instant is an `int` whose name ends in `_s`. Datetimes exist at the public door
-only, where a naive one is refused: it does not say which instant it means.
+only, where a naive one is refused: it does not say which instant it means. A day of the calendar
+is an `int` too, counted from 1970-01-01.
 """
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from kron.core.errors import Code, KronError, quoted
 
@@ -16,6 +17,7 @@ FIRST_YEAR = 1900
 LAST_YEAR = 2999
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_ORDINAL = _EPOCH.toordinal()
 _RFC3339 = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z"
 
 FIRST_S = (datetime(FIRST_YEAR, 1, 1, tzinfo=UTC) - _EPOCH).days * DAY_S
@@ -66,6 +68,16 @@ def from_text(text: str) -> int:
         f"{quoted(text)} is not an instant",
         fix="write it as 2026-03-01T02:32:20Z",
     )
+
+
+def to_day(calendar_date: date) -> int:
+    """The number of a day, 1970-01-01 being 0."""
+    return calendar_date.toordinal() - _EPOCH_ORDINAL
+
+
+def to_date(day: int) -> date:
+    """The inverse of `to_day`."""
+    return date.fromordinal(day + _EPOCH_ORDINAL)
 
 
 def out_of_range(what: str) -> KronError:

@@ -26,7 +26,7 @@ from kron.core.distribution import (
 )
 from kron.core.duration import SECOND_NS, parse_duration
 from kron.core.errors import Code, ParseError, Problem, did_you_mean, quoted
-from kron.core.instant import DAY_S
+from kron.core.instant import DAY_S, to_day
 from kron.core.limits import Limits
 from kron.core.policy import Concurrency, Policy
 from kron.core.seed import Seed, Strategy
@@ -34,7 +34,6 @@ from kron.core.tokens import Argument, Modifier, Token
 from kron.core.window import Mode, Window
 from kron.core.zone import Zone, load_zone
 
-_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 _NUMBER = r"(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?"
 _BETWEEN = r"([0-9]{2}):([0-9]{2})-([0-9]{2}):([0-9]{2})"
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -266,7 +265,7 @@ def _parse_between(text: str) -> tuple[int, int]:
 def _parse_day(text: str) -> int:
     if re.fullmatch(_DATE, text):
         try:
-            return date.fromisoformat(text).toordinal() - _EPOCH_ORDINAL
+            return to_day(date.fromisoformat(text))
         except ValueError:
             pass
     message = f"{quoted(text)} is not a day of the calendar"

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import date
 from enum import StrEnum
 
 from kron.core.errors import Code, KronError, quoted
 from kron.core.frozen import Frozen
-from kron.core.instant import DAY_S, to_text
+from kron.core.instant import DAY_S, to_date, to_text
 from kron.core.tokens import written
 from kron.core.zone import Zone
-
-_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 
 
 class Strategy(StrEnum):
@@ -33,8 +30,7 @@ class Seed(Frozen):
         """The part of the seed that names the period: its instant, its local day or its week."""
         if self.strategy is Strategy.STABLE:
             return to_text(nominal_s)
-        wall_s = nominal_s + zone.span_at(nominal_s).offset_s
-        day = date.fromordinal(wall_s // DAY_S + _EPOCH_ORDINAL)
+        day = to_date(zone.wall_at(nominal_s) // DAY_S)
         if self.strategy is Strategy.DAILY:
             return day.isoformat()
         year, week, _ = day.isocalendar()

@@ -78,6 +78,10 @@ class Zone:
             table = self._covering(utc_s - _MARGIN_S, utc_s)
         return table.spans[bisect_right(table.starts_s, utc_s) - 1]
 
+    def wall_at(self, utc_s: int) -> int:
+        """What the clock on the wall shows at the instant."""
+        return utc_s + self.span_at(utc_s).offset_s
+
     def first_span_showing(self, wall_s: int) -> Span:
         """The earliest span whose clock reaches `wall_s`.
 
