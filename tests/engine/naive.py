@@ -64,6 +64,7 @@ class Naive:
     since_s: int | None = None
     seen: Schedule | None = None
     awake_since_s: int | None = None
+    decided: dict[int, Decision] = field(default_factory=dict)
     lapsed: dict[int, bool] = field(default_factory=dict)
     """The periods of the last look in order: whether each is not owed."""
 
@@ -79,7 +80,7 @@ class Naive:
             return Ends()
         due, to_come_s = self._look(schedule, now_s)
         ends = Ends()
-        if to_come_s and min(to_come_s) <= now_s + schedule.width_s + 2 * DAY_S:
+        if to_come_s and min(to_come_s) <= now_s + schedule.width_s:
             ends.wake_s = min(to_come_s)  # nothing beyond the look can come before it
         may_run = self._may_run(due, now_s, policy.deadline_s)
         for when_s, nominal_s, decision in due:
@@ -116,8 +117,11 @@ class Naive:
         due, to_come_s = [], []
         self.lapsed = {}
         nominal_s = self.since_s - width_s - DAY_S
-        while (nominal_s := schedule.nominals.after(nominal_s)) < now_s + 2 * width_s + 3 * DAY_S:
-            decision = decide_at(schedule, self.identity, nominal_s)
+        while (nominal_s := schedule.nominals.after(nominal_s)) < now_s + 2 * width_s + DAY_S:
+            decision = self.decided.get(nominal_s)
+            if decision is None or decision.schedule != schedule:
+                decision = decide_at(schedule, self.identity, nominal_s)
+                self.decided[nominal_s] = decision
             when_s = decision.window_end_s if decision.chosen_s is None else decision.chosen_s
             self.lapsed[nominal_s] = when_s < self.since_s
             if nominal_s in self.handled or self.lapsed[nominal_s]:

@@ -11,6 +11,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kron
 from kron.core.instant import from_text, to_text
 from tests.engine.naive import Naive
 from tests.engine.playable import schedules
@@ -25,12 +26,22 @@ moves = st.lists(
         st.tuples(st.just("restart"), st.integers(0, 100_000)),
         st.tuples(st.just("suspend or resume"), st.integers(0, 10_000)),
     ),
-    max_size=12,
+    max_size=10,
 )
 
 
-@given(schedules, moves, st.sampled_from([0, 5, 60]), st.randoms(use_true_random=False))
-@examples(150)
+def is_quick(text: str) -> bool:
+    """The naive reading visits every period, so there may not be too many of them."""
+    return kron.parse_schedule(text).nominals.wall.matches_a_day <= 300
+
+
+@given(
+    schedules.filter(is_quick),
+    moves,
+    st.sampled_from([0, 5, 60]),
+    st.randoms(use_true_random=False),
+)
+@examples(200)
 def test_a_step_ends_periods_as_a_naive_reading_does(
     text: str, fates: list[tuple[str, int]], slack_s: int, random: Random
 ) -> None:
