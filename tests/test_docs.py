@@ -47,7 +47,9 @@ def test_every_limit_is_documented_with_its_value() -> None:
     documented = {row[0]: row[1] for row in rows(page("errors.md"), "## Limits")}
     limits = kron.Limits()
     assert documented == {
-        "length of a schedule": f"{limits.line_bytes:,} bytes",
+        "file": f"{limits.file_bytes:,} bytes",
+        "length of a schedule or a line": f"{limits.line_bytes:,} bytes",
+        "jobs of a configuration": f"{limits.jobs:,}",
         "window": f"{limits.window_days} days",
         "clauses of a constraint": str(limits.clauses),
         "years": f"{FIRST_YEAR} to {LAST_YEAR}",

@@ -43,6 +43,20 @@ class Code(StrEnum):
     INSTANT = "instant"
     LEDGER = "ledger"
     LEDGER_NEWER = "ledger-newer"
+    FIELD_FORM = "field-form"
+    FIELD_UNKNOWN = "field-unknown"
+    FIELD_REPEATED = "field-repeated"
+    FIELD_MISSING = "field-missing"
+    FIELD_VALUE = "field-value"
+    NAME_REPEATED = "name-repeated"
+    JOB_UNKNOWN = "job-unknown"
+    FILE_MISSING = "file-missing"
+    FILE_UNREADABLE = "file-unreadable"
+    FILE_UNWRITABLE = "file-unwritable"
+    FILE_KIND = "file-kind"
+    FILE_SYMLINK = "file-symlink"
+    FILE_WRITABLE = "file-writable"
+    FILE_OWNER = "file-owner"
 
 
 class KronError(Exception):

@@ -1,4 +1,4 @@
-"""How much a schedule may ask for: one place for every bound, each of them configurable."""
+"""How much an input may ask for: one place for every bound, each of them configurable."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from kron.core.frozen import Frozen
 class Limits(Frozen):
     """The bounds that parsing enforces. docs/errors.md lists them (a test compares)."""
 
+    file_bytes: int = 8 * 1024 * 1024
     line_bytes: int = 64 * 1024
+    jobs: int = 100_000
     window_days: int = 366
     clauses: int = 64
 

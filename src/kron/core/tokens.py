@@ -79,7 +79,7 @@ def forbidden_characters(text: str) -> list[Problem]:
     return [
         Problem(
             Code.TEXT,
-            f"the character {quoted(match[0])} cannot stand in a schedule: it is a control "
+            f"the character {quoted(match[0])} cannot stand in a line: it is a control "
             "character, a line break or half a character",
             match.start(),
             match.end(),

@@ -42,18 +42,23 @@ class Job(Frozen):
             lead_s=-self.schedule.window.start_offset_s,
             trail_s=self.schedule.window.end_offset_s,
         )
-        open_periods = most_open_periods(self.schedule)
-        if open_periods > MAX_OPEN_PERIODS:
-            raise KronError(
-                Code.LIMIT,
-                f"{open_periods:,} periods of {self.identity} would be open at once, "
-                f"more than {MAX_OPEN_PERIODS:,}",
-                fix="shorten the window, or let the job run less often",
-            )
+        check_open_periods(self.schedule, self.identity)
 
     def run_id(self, period_id: str) -> str:
         """The name of the one run that a period may have, the same after every restart."""
         return hashlib.sha256(f"{self.identity}\n{period_id}".encode()).hexdigest()[:20]
+
+
+def check_open_periods(schedule: Schedule, what: str) -> None:
+    """Refuse a schedule of which more periods would be open at once than a ledger may hold."""
+    open_periods = most_open_periods(schedule)
+    if open_periods > MAX_OPEN_PERIODS:
+        raise KronError(
+            Code.LIMIT,
+            f"{open_periods:,} periods of {what} would be open at once, "
+            f"more than {MAX_OPEN_PERIODS:,}",
+            fix="shorten the window, or let the job run less often",
+        )
 
 
 def most_open_periods(schedule: Schedule) -> int:

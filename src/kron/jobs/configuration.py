@@ -1,0 +1,123 @@
+"""A configuration: all the krontab files that krond would read, whole or with every error."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from kron.core.errors import Code, KronError, did_you_mean, quoted
+from kron.core.frozen import Frozen
+from kron.core.limits import DEFAULT_LIMITS, Limits
+from kron.jobs.document import Document, read_document
+from kron.jobs.entry import Entry
+from kron.jobs.finding import Finding
+from kron.jobs.identity import Node
+from kron.jobs.line import LineReader
+from kron.jobs.source import Access, list_directory, read_file
+
+SYSTEM_DIRECTORY = "/etc/krond.d"
+USER_DIRECTORY = "~/.config/krond"
+
+
+class Configuration(Frozen):
+    """The documents that were read, and what is wrong with them or with finding them."""
+
+    documents: tuple[Document, ...]
+    failures: tuple[Finding, ...] = ()
+    """Files and directories that could not be read at all."""
+    ignored: tuple[str, ...] = ()
+    """What lay in a directory and is no krontab file."""
+
+    @property
+    def entries(self) -> Iterator[Entry]:
+        """All jobs, file by file."""
+        return (entry for document in self.documents for entry in document.entries)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Every error, file by file."""
+        return [*self.failures, *(f for document in self.documents for f in document.findings)]
+
+    @property
+    def unshown(self) -> int:
+        """How many errors there are beyond the findings."""
+        return sum(document.unshown for document in self.documents)
+
+    def entry(self, name: str) -> Entry:
+        """The one job called `name`, or whose `<path>:<name>` that is."""
+        found = [entry for entry in self.entries if entry.name == name]
+        found = found or [e for e in self.entries if f"{e.path}:{e.name}" == name]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            places = ", ".join(f"{entry.path}:{entry.name}" for entry in found[:5])
+            message = f"{len(found)} jobs are called {quoted(name)}"
+            raise KronError(Code.JOB_UNKNOWN, message, fix=f"name one of {places}")
+        near = did_you_mean(name, (entry.name for entry in self.entries))
+        fix = near or "krontab list shows all jobs"
+        raise KronError(Code.JOB_UNKNOWN, f"there is no job {quoted(name)}", fix=fix)
+
+
+def default_paths() -> list[str]:
+    """The directories that are read when none is named, as far as they exist."""
+    directories = (SYSTEM_DIRECTORY, os.path.expanduser(USER_DIRECTORY))  # noqa: PTH111
+    return [path for path in directories if os.path.isdir(path)]  # noqa: PTH112
+
+
+def load(
+    paths: Iterable[str],
+    access: Access,
+    *,
+    node: Node = Node(),  # noqa: B008 (frozen)
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Callable[[int], None] | None = None,
+) -> Configuration:
+    """Read files, and the krontab files of directories. `progress` is told of lines read."""
+    failures: list[Finding] = []
+    ignored: list[str] = []
+    files = list(_files(paths, access, failures, ignored))
+    documents: list[Document] = []
+    reader = LineReader(limits)
+    left = limits.jobs
+    for path in files:
+        try:
+            data = read_file(path, access, limits)
+        except KronError as error:
+            failures.append(Finding.of_error(error, path))
+            continue
+        document = read_document(
+            data,
+            path,
+            node=node,
+            limits=limits.replace(jobs=left),
+            reader=reader,
+            progress=progress,
+        )
+        documents.append(document)
+        left -= len(document.entries)
+    return Configuration(tuple(documents), tuple(failures), tuple(ignored))
+
+
+def _files(
+    paths: Iterable[str], access: Access, failures: list[Finding], ignored: list[str]
+) -> Iterator[str]:
+    seen: set[str] = set()
+    for path in map(os.path.abspath, paths):
+        for file in _expanded(path, access, failures, ignored):
+            if file not in seen:  # named twice is read once: its names are unique
+                seen.add(file)
+                yield file
+
+
+def _expanded(
+    path: str, access: Access, failures: list[Finding], ignored: list[str]
+) -> Sequence[str]:
+    if not os.path.isdir(path):  # noqa: PTH112 (read_file says what else it may be)
+        return [path]
+    try:
+        listing = list_directory(path, access)
+    except KronError as error:
+        failures.append(Finding.of_error(error, path))
+        return []
+    ignored.extend(listing.ignored)
+    return listing.paths

@@ -1,0 +1,202 @@
+"""The fields of a krontab line: which there are, and what each value means.
+
+`FIELDS` is the one list: the line parser, the command line, the documentation and its test read
+it. A reader takes the value without its quotes and raises a `ParseError` placed within it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from kron.core.duration import parse_duration
+from kron.core.errors import Code, ParseError, quoted
+from kron.core.frozen import Frozen
+from kron.jobs.task import UNLIMITED, Destination, Output, Resource
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_NAME = re.compile(r"[a-z0-9/-]++")
+_ACCOUNT = r"[A-Za-z0-9_.][A-Za-z0-9_.-]*+\$?"
+_VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*+"
+_OCTAL = r"0?[0-7]{1,3}"
+_SIZE = r"([0-9]{1,18})([KMGT]?)"
+_TOKENS = r"%(.?)|\{([^{}]*)\}?"
+STRFTIME_TOKENS = "aAbBdHIjmMpSuUVwWyYGeFTDs%"
+_PLACEHOLDERS = ("name", "period")
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_LARGEST = 2**63 - 1
+
+
+class FieldType(Frozen):
+    """A field: how its value reads, an example of it, and what it means in a line."""
+
+    key: str
+    read: Callable[[str], Any]
+    example: str
+    meaning: str
+
+
+def read_name(text: str) -> str:
+    """The name of a job."""
+    if _NAME.fullmatch(text):
+        return text
+    plain = re.sub(r"[^a-z0-9/-]+", "-", text[:200].lower()).strip("-")
+    fix = f"write {plain}" if plain else "write it like db-backup"
+    rule = "a name has lower-case letters, digits, / and - only"
+    raise _error(text, f"{quoted(text)} is not a name: {rule}", fix)
+
+
+def _read_text(text: str) -> str:
+    return text
+
+
+def _read_command(text: str) -> str:
+    if text.strip(" \t"):
+        return text
+    raise _error(text, "the command is empty", "name a program, such as /usr/bin/true")
+
+
+def _read_shell(text: str) -> str:
+    if text == "true" or _is_absolute(text):
+        return text
+    message = f"{quoted(text)} is neither true nor the absolute path of a shell"
+    raise _error(text, message, "write shell=true for /bin/sh, or leave it out for no shell")
+
+
+def _read_account(text: str) -> str:
+    if re.fullmatch(_ACCOUNT, text):
+        return text
+    raise _error(text, f"{quoted(text)} is not the name or number of a user or group")
+
+
+def _read_directory(text: str) -> str:
+    if _is_absolute(text):
+        return text
+    raise _error(text, f"{quoted(text)} is not an absolute path", "begin it with /")
+
+
+def _read_umask(text: str) -> int:
+    if re.fullmatch(_OCTAL, text):
+        return int(text, 8)
+    raise _error(text, f"{quoted(text)} is not an octal file mode", "write it like 022")
+
+
+def _read_variable(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if equals and re.fullmatch(_VARIABLE, key):
+        return key, value
+    message = f"{quoted(text)} is not NAME=value"
+    raise _error(text, message, 'write it like env=LANG=C, or env="GREETING=good morning"')
+
+
+def _read_timeout(text: str) -> int:
+    timeout_ns = parse_duration(text)
+    if timeout_ns:
+        return timeout_ns
+    raise _error(text, "a timeout of nothing would stop every run", "leave it out for no timeout")
+
+
+def _read_output(text: str) -> Output:
+    kind, colon, path = text.partition(":")
+    if kind == Destination.FILE and colon:
+        return Output(Destination.FILE, _checked_path(text, path))
+    if text in (Destination.INHERIT, Destination.DISCARD, Destination.SYSLOG):
+        return Output(Destination(text))
+    message = f"{quoted(text)} is not inherit, discard, syslog or file:<path>"
+    raise _error(text, message, f"write file:{text}" if _is_absolute(text) else "")
+
+
+def _checked_path(text: str, path: str) -> str:
+    if not _is_absolute(path):
+        raise _error(text, f"the path {quoted(path)} is not absolute", "begin it with /")
+    for token in re.finditer(_TOKENS, path):
+        place = token.start() + len(text) - len(path)
+        if token[0][0] == "%":
+            if not token[1] or token[1] not in STRFTIME_TOKENS:
+                message = f"{quoted(token[0])} is not a time token"
+                fix = "use those of strftime, such as %Y-%m-%d, and %% for a percent sign"
+                raise _error(text, message, fix, place, place + len(token[0]))
+        elif token[2] not in _PLACEHOLDERS or not token[0].endswith("}"):
+            message = f"{quoted(token[0])} is not {{name}} or {{period}}"
+            raise _error(text, message, "", place, place + len(token[0]))
+    return path
+
+
+def _read_count(text: str) -> int:
+    if text == "unlimited":
+        return UNLIMITED
+    if text.isascii() and text.isdigit() and len(text) <= 18:
+        return int(text)
+    raise _error(text, f"{quoted(text)} is not a number, nor unlimited")
+
+
+def _read_size(text: str) -> int:
+    if text == "unlimited":
+        return UNLIMITED
+    match = re.fullmatch(_SIZE, text)
+    if match and int(match[1]) * _UNITS[match[2]] <= _LARGEST:
+        return int(match[1]) * _UNITS[match[2]]
+    message = f"{quoted(text)} is not a number of bytes, nor unlimited"
+    raise _error(text, message, "write it like 536870912 or 512M")
+
+
+def _read_nice(text: str) -> int:
+    if re.fullmatch(r"-?[0-9]{1,2}", text) and -20 <= int(text) <= 19:
+        return int(text)
+    raise _error(text, f"{quoted(text)} is not a niceness from -20 to 19")
+
+
+FIELDS = {
+    field.key: field
+    for field in (
+        FieldType("name", read_name, "db-backup", "required, unique in the file"),
+        FieldType(
+            "command",
+            _read_command,
+            '"/usr/bin/backup --all"',
+            "required; unquoted: one executable, quoted: split into words, never by a shell",
+        ),
+        FieldType(
+            "shell",
+            _read_shell,
+            "true",
+            "`true`: the command goes to `/bin/sh -c`; an absolute path: to that shell",
+        ),
+        FieldType("user", _read_account, "backup", "switch to this user (needs root)"),
+        FieldType("group", _read_account, "backup", "switch to this group (needs root)"),
+        FieldType("cwd", _read_directory, "/srv/app", "the directory to run in"),
+        FieldType("umask", _read_umask, "027", "the file mode mask, octal"),
+        FieldType("env", _read_variable, "LANG=C", "an environment variable; repeatable"),
+        FieldType("timeout", _read_timeout, "2h", "stop the run after this long"),
+        FieldType("grace", parse_duration, "30s", "how long after TERM comes KILL; default 10s"),
+        FieldType(
+            "stdout",
+            _read_output,
+            "file:/var/log/{name}-%Y%m%d.log",
+            "`inherit` (default), `discard`, `syslog` or `file:<path>`",
+        ),
+        FieldType("stderr", _read_output, "syslog", "the same for errors"),
+        FieldType("limit_nofile", _read_count, "1024", "open files, or `unlimited`"),
+        FieldType("limit_nproc", _read_count, "64", "processes of the user, or `unlimited`"),
+        FieldType("limit_as", _read_size, "512M", "address space in bytes, or `unlimited`"),
+        FieldType("limit_core", _read_size, "0", "size of a core file, or `unlimited`"),
+        FieldType("nice", _read_nice, "10", "niceness, -20 to 19"),
+        FieldType("description", _read_text, '"nightly dump"', "text for people"),
+    )
+}
+"""Every field of a krontab line, in the order in which lines are written."""
+
+REPEATABLE = ("env",)
+REQUIRED = ("name", "command")
+LIMIT_FIELDS = {f"limit_{resource}": resource for resource in Resource}
+
+
+def _is_absolute(text: str) -> bool:
+    return text.startswith("/")
+
+
+def _error(text: str, message: str, fix: str = "", start: int = 0, end: int = -1) -> ParseError:
+    return ParseError.single(text, Code.FIELD_VALUE, message, start=start, end=end, fix=fix)

@@ -1,0 +1,159 @@
+"""Where configuration is read from: files and directories, opened so that nobody can swap them.
+
+krond runs what these files say, perhaps as root. So a file is opened once, without following a
+link, relative to a directory that is held open, and what is checked is what is then read. The
+message of each refusal is its own, because each has its own remedy.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from kron.core.errors import Code, KronError
+from kron.core.frozen import Frozen
+from kron.core.limits import DEFAULT_LIMITS, Limits
+
+SUFFIX = ".kron"
+STANDARD_INPUT = "-"
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_TRUST_IT = "or pass --allow-insecure-config where that is meant, as in a container"
+
+
+class Access(Frozen):
+    """Whom to trust with a configuration file."""
+
+    owner_uid: int
+    """Files must belong to this user or to root."""
+    insecure: bool = False
+    """Trust everybody and follow links: for containers, where a mount decides."""
+
+
+class Listing(Frozen):
+    """The files of a directory that are read, and the names of those that are not."""
+
+    paths: tuple[str, ...]
+    ignored: tuple[str, ...]
+
+
+def own_access(*, insecure: bool = False) -> Access:
+    """What the user of this process trusts: root and itself."""
+    return Access(os.geteuid(), insecure)
+
+
+def list_directory(path: str, access: Access) -> Listing:
+    """The `*.kron` files of a directory, sorted. A hidden file is ignored like any other."""
+    directory = _open_directory(path, access, holds_a_named_file=False)
+    try:
+        names = sorted(os.listdir(f"/proc/self/fd/{directory}"))  # noqa: PTH208 (of what was checked)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    finally:
+        os.close(directory)
+    read = [name for name in names if name.endswith(SUFFIX) and not name.startswith(".")]
+    ignored = [name for name in names if name not in set(read)]
+    return Listing(
+        tuple(os.path.join(path, name) for name in read),  # noqa: PTH118
+        tuple(os.path.join(path, name) for name in ignored),  # noqa: PTH118
+    )
+
+
+def read_file(path: str, access: Access, limits: Limits = DEFAULT_LIMITS) -> bytes:
+    """The bytes of a configuration file that passes every check."""
+    parent, name = os.path.split(os.path.abspath(path))  # noqa: PTH100
+    directory = _open_directory(parent, access, holds_a_named_file=True)
+    try:
+        # Non-blocking, so that a pipe put there cannot hold us up before it is refused.
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+        flags |= 0 if access.insecure else os.O_NOFOLLOW
+        try:
+            descriptor = os.open(name, flags, dir_fd=directory)
+        except OSError as error:
+            raise _refused(path, error) from None
+    finally:
+        os.close(directory)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise KronError(Code.FILE_KIND, f"{path} is not a regular file")
+        _check(path, "", status, access)
+        return _read_all(path, descriptor, limits)
+    finally:
+        os.close(descriptor)
+
+
+def _open_directory(path: str, access: Access, *, holds_a_named_file: bool) -> int:
+    flags = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+    flags |= 0 if access.insecure else os.O_NOFOLLOW
+    try:
+        descriptor = os.open(path, flags)
+    except OSError as error:
+        # Without O_DIRECTORY the answer for a link is its own; with it, "not a directory".
+        if error.errno == errno.ENOTDIR and os.path.islink(path):  # noqa: PTH114
+            error = OSError(errno.ELOOP, "")
+        raise _refused(path, error) from None
+    try:
+        status = os.fstat(descriptor)
+        # In a sticky directory, such as /tmp, nobody can replace a file of somebody else, but
+        # anybody can add one: good enough for a file that is named, not for all that are there.
+        if not (holds_a_named_file and status.st_mode & stat.S_ISVTX):
+            _check(path, "the directory ", status, access)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _check(path: str, what: str, status: os.stat_result, access: Access) -> None:
+    if access.insecure:
+        return
+    mode = stat.S_IMODE(status.st_mode)
+    if mode & _OTHERS_WRITE:
+        raise KronError(
+            Code.FILE_WRITABLE,
+            f"others could write {what}{path} (its mode is {mode:04o})",
+            fix=f"chmod go-w {path}, {_TRUST_IT}",
+        )
+    if status.st_uid not in (0, access.owner_uid):
+        raise KronError(
+            Code.FILE_OWNER,
+            f"{what}{path} belongs to user {status.st_uid}, not to root or user {access.owner_uid}",
+            fix=f"chown it, {_TRUST_IT}",
+        )
+
+
+def _read_all(path: str, descriptor: int, limits: Limits) -> bytes:
+    pieces: list[bytes] = []
+    left = limits.file_bytes + 1
+    try:
+        while left > 0 and (piece := os.read(descriptor, min(left, 1 << 20))):
+            pieces.append(piece)
+            left -= len(piece)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    if left <= 0:
+        raise KronError(
+            Code.LIMIT,
+            f"{path} is longer than {limits.file_bytes} bytes",
+            fix="split it into several files",
+        )
+    return b"".join(pieces)
+
+
+def _refused(path: str, error: OSError) -> KronError:
+    if error.errno == errno.ELOOP:
+        return KronError(
+            Code.FILE_SYMLINK,
+            f"{path} is a symbolic link",
+            fix=f"name the file that it points to, {_TRUST_IT}",
+        )
+    if error.errno == errno.ENOENT:
+        return KronError(Code.FILE_MISSING, f"there is no {path}")
+    if error.errno == errno.ENOTDIR:
+        return KronError(Code.FILE_KIND, f"{path} is not a directory, or is in none")
+    return _unreadable(path, error)
+
+
+def _unreadable(path: str, error: OSError) -> KronError:
+    return KronError(Code.FILE_UNREADABLE, f"{path} cannot be read: {error.strerror}")

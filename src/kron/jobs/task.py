@@ -1,0 +1,71 @@
+"""A task: what one run of a job does, apart from when. Where it came from does not matter here."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+from kron.core.duration import SECOND_NS
+from kron.core.frozen import Frozen
+
+DEFAULT_SHELL = "/bin/sh"
+DEFAULT_GRACE_NS = 10 * SECOND_NS
+
+
+class Destination(StrEnum):
+    """Where a run's output goes."""
+
+    INHERIT = "inherit"
+    DISCARD = "discard"
+    SYSLOG = "syslog"
+    FILE = "file"
+
+
+class Output(Frozen):
+    """A destination and, for a file, its path with tokens in it."""
+
+    destination: Destination = Destination.INHERIT
+    path: str = ""
+
+    def path_at(self, start: datetime, *, name: str, period_id: str) -> str:
+        """The file for a run that starts at `start` (UTC). A `/` in the name becomes a `-`."""
+        dated = start.strftime(self.path)
+        return dated.replace("{name}", name.replace("/", "-")).replace("{period}", period_id)
+
+    def __str__(self) -> str:
+        return f"file:{self.path}" if self.destination is Destination.FILE else self.destination
+
+
+class Resource(StrEnum):
+    """What a run may use, each as the kernel's RLIMIT of the same name."""
+
+    NOFILE = "nofile"
+    NPROC = "nproc"
+    AS = "as"
+    CORE = "core"
+
+
+UNLIMITED = -1
+
+
+class Task(Frozen):
+    """A command and its surroundings. Empty text and None mean: as krond has it."""
+
+    command: str
+    """As written, for people."""
+    argv: tuple[str, ...]
+    """What is executed."""
+    shell: str = ""
+    user: str = ""
+    group: str = ""
+    cwd: str = ""
+    umask: int | None = None
+    env: tuple[tuple[str, str], ...] = ()
+    stdin: str | None = None
+    """What the run reads; only a crontab's `%` says it. None: nothing, as /dev/null."""
+    timeout_ns: int | None = None
+    grace_ns: int = DEFAULT_GRACE_NS
+    stdout: Output = Output()
+    stderr: Output = Output()
+    limits: tuple[tuple[Resource, int], ...] = ()
+    nice: int | None = None
