@@ -57,7 +57,7 @@ def survey(job: Job, ledger: Ledger, now_s: int, known: dict[int, Decision]) -> 
     pending: list[Decision] = []
     lapsed: list[Decision] = []
     wake_s: int | None = None
-    for nominal_s in _nominals_after(job, low_s if bulk is None else bulk.last_s):
+    for nominal_s in nominals_after(job, low_s if bulk is None else bulk.last_s):
         if wake_s is not None and nominal_s - job.lead_s > wake_s:
             break  # neither this one nor a later one can come due before
         examined_s.append(nominal_s)
@@ -105,7 +105,7 @@ def _bulk(job: Job, ledger: Ledger, now_s: int, low_s: int) -> Bulk | None:
     ended = handled | lapsed
     return Bulk(
         nominals.count(low_s, last_s) - len(ended),
-        next(nominal_s for nominal_s in _nominals_after(job, low_s) if nominal_s not in ended),
+        next(nominal_s for nominal_s in nominals_after(job, low_s) if nominal_s not in ended),
         last_s,
     )
 
@@ -114,12 +114,12 @@ def _lapsed(job: Job, ledger: Ledger, after_s: int, until_s: int) -> set[int]:
     """The periods in (after_s, until_s] that were chosen before the job was there."""
     decisions = (
         decide_at(job.schedule, job.identity, nominal_s)
-        for nominal_s in takewhile(lambda n: n <= until_s, _nominals_after(job, after_s))
+        for nominal_s in takewhile(lambda n: n <= until_s, nominals_after(job, after_s))
     )
     return {d.nominal_s for d in decisions if due_s(d) < ledger.since_s}
 
 
-def _nominals_after(job: Job, instant_s: int) -> Iterator[int]:
+def nominals_after(job: Job, instant_s: int) -> Iterator[int]:
     """The nominal instants > `instant_s`, as far as Kron's years go."""
     try:
         while True:

@@ -19,6 +19,23 @@ SYSTEM_DIRECTORY = "/etc/krond.d"
 USER_DIRECTORY = "~/.config/krond"
 
 
+class ConfigurationError(KronError):
+    """A configuration with errors, all of them."""
+
+    def __init__(self, findings: Sequence[Finding], unshown: int) -> None:
+        first = findings[0]
+        count = len(findings) + unshown
+        message = f"the configuration has {count} error{'s' if count > 1 else ''}"
+        super().__init__(Code(first.code), message, fix=first.fix)
+        self.args = (findings, unshown)
+        self.findings = tuple(findings)
+        self.unshown = unshown
+
+    def __str__(self) -> str:
+        rest = [f"and {self.unshown:,} more errors"] if self.unshown else []
+        return "\n".join([*map(str, self.findings), *rest])
+
+
 class Configuration(Frozen):
     """The documents that were read, and what is wrong with them or with finding them."""
 
@@ -42,6 +59,12 @@ class Configuration(Frozen):
     def unshown(self) -> int:
         """How many errors there are beyond the findings."""
         return sum(document.unshown for document in self.documents)
+
+    def checked(self) -> Configuration:
+        """This configuration, if nothing is wrong with it; a `ConfigurationError` otherwise."""
+        if self.failures or any(document.findings for document in self.documents):
+            raise ConfigurationError(self.findings, self.unshown)
+        return self
 
     def entry(self, name: str) -> Entry:
         """The one job called `name`, or whose `<path>:<name>` that is."""

@@ -41,10 +41,10 @@ class Document(Frozen):
             fix=did_you_mean(name, (entry.name for entry in self.entries)),
         )
 
-    def with_line(self, line: str) -> str:
-        """The text with a line added at its end."""
+    def with_lines(self, lines: str) -> str:
+        """The text with a line, or several, added at its end."""
         separator = "" if not self.text or self.text.endswith("\n") else "\n"
-        return f"{self.text}{separator}{line}\n"
+        return f"{self.text}{separator}{lines}\n"
 
     def without(self, name: str) -> str:
         """The text without the line of the job called `name`."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from kron.core.frozen import Frozen
+from kron.core.limits import DEFAULT_LIMITS, Limits
+from kron.core.parser import parse_schedule
 from kron.core.schedule import Schedule
 from kron.engine.job import Job
 from kron.jobs.task import Task
@@ -25,3 +27,17 @@ class Entry(Frozen):
     def job(self) -> Job:
         """What the engine needs to know of it."""
         return Job(self.identity, self.schedule)
+
+
+def is_fuzzy(schedule_text: str) -> bool:
+    """Whether a text is a fuzzy schedule: it begins with a word, which no cron expression does."""
+    return schedule_text.lstrip(" \t")[:1].isalpha()
+
+
+def read_schedule(text: str, identity: str, limits: Limits = DEFAULT_LIMITS) -> Schedule:
+    """The schedule that a text says, be it cron or fuzzy. Only a fuzzy one needs the identity."""
+    if is_fuzzy(text):
+        from kron.fuzzy.baseline import parse_schedule as parse_fuzzy_schedule
+
+        return parse_fuzzy_schedule(text, identity=identity, limits=limits)
+    return parse_schedule(text, limits)

@@ -21,10 +21,9 @@ from kron.core.errors import (
 )
 from kron.core.frozen import Frozen
 from kron.core.limits import DEFAULT_LIMITS, Limits
-from kron.core.parser import parse_schedule
 from kron.core.tokens import Token, forbidden_characters
 from kron.engine.job import check_open_periods
-from kron.jobs.entry import Entry
+from kron.jobs.entry import Entry, is_fuzzy, read_schedule
 from kron.jobs.fields import FIELDS, LIMIT_FIELDS, REPEATABLE, REQUIRED
 from kron.jobs.quoting import STRING, as_string, quoted_value, split_words, unquoted
 from kron.jobs.task import DEFAULT_GRACE_NS, DEFAULT_SHELL, Output, Task
@@ -105,14 +104,12 @@ class LineReader:
         return None
 
     def _parsed(self, text: str, identity: str) -> Schedule:
+        if is_fuzzy(text):
+            return read_schedule(text, identity, self._limits)
         key = text.strip(" \t")
-        if key[:1].isalpha():  # no minute begins with a letter
-            from kron.fuzzy.baseline import parse_schedule as parse_fuzzy_schedule
-
-            return parse_fuzzy_schedule(text, identity=identity, limits=self._limits)
         schedule = self._schedules.get(key)
         if schedule is None:
-            schedule = self._schedules[key] = parse_schedule(text, self._limits)
+            schedule = self._schedules[key] = read_schedule(text, identity, self._limits)
         return schedule
 
 
@@ -151,7 +148,7 @@ def _head(text: str, problems: list[Problem]) -> tuple[str, int]:
         words.append(token)
     head = text[:start]
     extra = words[len(KINDS) :]
-    if not extra or words[0].text[0].isalpha() or extra[0].text[0] in "*0123456789":
+    if not extra or is_fuzzy(text) or extra[0].text[0] in "*0123456789":
         return head, start  # a fuzzy expression, or a sixth cron field: its parser will say so
     characters = list(head)
     for word in extra:

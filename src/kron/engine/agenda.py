@@ -1,0 +1,36 @@
+"""The agenda: what a job will do from a moment on, in the order in which it comes due.
+
+With a window longer than the gap between periods, that is not the order of the nominal instants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import heappop, heappush
+
+from kron.core.decision import Decision, decide_at
+from kron.engine.job import Job
+from kron.engine.survey import due_s, nominals_after
+
+
+def agenda(job: Job, from_s: int) -> Iterator[Decision]:
+    """The periods that come due at `from_s` or later."""
+    waiting: list[tuple[int, int, Decision]] = []
+    for nominal_s in nominals_after(job, from_s - job.trail_s - 1):
+        while waiting and waiting[0][0] < nominal_s - job.lead_s:
+            yield heappop(waiting)[2]  # neither this period nor a later one can come due before
+        decision = decide_at(job.schedule, job.identity, nominal_s)
+        if due_s(decision) >= from_s:
+            heappush(waiting, (due_s(decision), nominal_s, decision))
+    while waiting:
+        yield heappop(waiting)[2]
+
+
+def open_periods(job: Job, at_s: int) -> list[Decision]:
+    """The periods whose window holds the moment, in nominal order."""
+    found = []
+    for nominal_s in nominals_after(job, at_s - job.trail_s - 1):
+        if nominal_s - job.lead_s > at_s:
+            break
+        found.append(decide_at(job.schedule, job.identity, nominal_s))
+    return found

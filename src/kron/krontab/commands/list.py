@@ -1,0 +1,145 @@
+"""`krontab list`: all jobs with their next run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+
+from kron.core.decision import Decision
+from kron.core.frozen import Frozen
+from kron.core.instant import to_seconds, to_text
+from kron.engine.agenda import agenda
+from kron.jobs.entry import Entry
+from kron.krontab.jobs import load_configuration, moment_of
+from kron.krontab.parser import Parser, add_at, add_format, add_source
+from kron.krontab.progress import Progress
+from kron.krontab.table import table
+from kron.krontab.terminal import Terminal
+from kron.krontab.times import distance
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from typing import Any
+
+DESCRIPTION = """\
+List all jobs with their next run. A job that is suspended, or finds no time for any of its next
+periods, has none."""
+EXAMPLES = (
+    ("krontab list", "all jobs, the next one first"),
+    ("krontab list --sort name --name 'backup/*'", "the jobs below backup/, by name"),
+    ("krontab list --user www-data --format json", "what runs as www-data, for a script"),
+)
+_LOOKED_AT = 100
+"""How many periods are asked for one that has a time, before the answer is "none soon"."""
+
+
+class Listed(Frozen):
+    """A job and its next run, if it has one."""
+
+    entry: Entry
+    decision: Decision | None
+
+
+_ORDERS: dict[str, Callable[[Listed], tuple[object, ...]]] = {
+    "next": lambda listed: (
+        listed.decision is None,
+        listed.decision.chosen_s if listed.decision else 0,
+        listed.entry.name,
+    ),
+    "name": lambda listed: (listed.entry.name, listed.entry.path),
+    "file": lambda listed: (listed.entry.path, listed.entry.line),
+}
+
+
+def add_arguments(parser: Parser) -> None:
+    """The arguments of the command."""
+    parser.add_argument(
+        "--sort", choices=tuple(_ORDERS), default="next", help="the order; default: next"
+    )
+    parser.add_argument("--reverse", action="store_true", help="the other way round")
+    parser.add_argument(
+        "--name", metavar="PATTERN", help="only jobs whose name matches, with * and ? as in a shell"
+    )
+    parser.add_argument("--user", metavar="USER", help="only jobs that run as this user")
+    add_at(parser, "the moment to look ahead from")
+    add_format(parser)
+    add_source(parser)
+
+
+def run(arguments: Namespace, terminal: Terminal) -> int:
+    """Run the command."""
+    configuration = load_configuration(arguments, terminal).checked()
+    at_s = to_seconds(moment_of(arguments))
+    chosen = [entry for entry in configuration.entries if _is_wanted(entry, arguments)]
+    listed = list(_next_runs(chosen, at_s, terminal))
+    listed.sort(key=_ORDERS[arguments.sort], reverse=arguments.reverse)
+    if arguments.format == "json":
+        terminal.print_json(_document(listed, at_s))
+        return 0
+    if not listed:
+        where = "match" if configuration.documents else "are there"
+        terminal.error(f"no jobs {where}; krontab add makes one, --file names other files")
+        return 0
+    head = ("NAME", "NEXT RUN (UTC)", "IN", "SCHEDULE", "FILE")
+    rows = [_row(each, at_s) for each in listed]
+    styles = {"NAME": "bold", "FILE": "dim"}
+    for line in table(terminal, head, rows, right=("IN",), styles=styles):
+        terminal.print(line)
+    return 0
+
+
+def _is_wanted(entry: Entry, arguments: Namespace) -> bool:
+    by_name = arguments.name is None or fnmatchcase(entry.name, arguments.name)
+    return by_name and (arguments.user is None or entry.task.user == arguments.user)
+
+
+def _next_runs(entries: list[Entry], at_s: int, terminal: Terminal) -> Iterator[Listed]:
+    with Progress(terminal, "looking ahead", len(entries)) as progress:
+        for entry in entries:
+            yield Listed(entry, _next_run(entry, at_s))
+            progress.advance()
+
+
+def _next_run(entry: Entry, at_s: int) -> Decision | None:
+    if entry.schedule.policy.suspend:
+        return None
+    coming = zip(agenda(entry.job, at_s), range(_LOOKED_AT), strict=False)
+    return next((decision for decision, _ in coming if not decision.unschedulable), None)
+
+
+def _row(listed: Listed, at_s: int) -> tuple[str, str, str, str, str]:
+    entry = listed.entry
+    place = f"{entry.path}:{entry.line}"
+    if listed.decision is None or listed.decision.chosen_s is None:
+        state = "suspended" if entry.schedule.policy.suspend else "none soon"
+        return entry.name, state, "", entry.schedule_text, place
+    chosen_s = listed.decision.chosen_s
+    return entry.name, to_text(chosen_s), distance(chosen_s - at_s), entry.schedule_text, place
+
+
+def _document(listed: list[Listed], at_s: int) -> dict[str, Any]:
+    return {
+        "schema": "krontab.list/1",
+        "at": to_text(at_s),
+        "jobs": [_job(each) for each in listed],
+    }
+
+
+def _job(listed: Listed) -> dict[str, Any]:
+    entry, decision = listed.entry, listed.decision
+    chosen_s = None if decision is None else decision.chosen_s
+    return {
+        "name": entry.name,
+        "identity": entry.identity,
+        "path": entry.path,
+        "line": entry.line,
+        "schedule": entry.schedule_text,
+        "timezone": entry.schedule.zone.key,
+        "command": entry.task.command,
+        "user": entry.task.user or None,
+        "description": entry.description,
+        "suspended": entry.schedule.policy.suspend,
+        "next_period": None if decision is None else decision.period_id,
+        "next_run": None if chosen_s is None else to_text(chosen_s),
+    }

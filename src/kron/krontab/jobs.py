@@ -1,0 +1,92 @@
+"""The jobs that a command line asks for: loaded, checked, and one of them found."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from kron.core.errors import Code, KronError
+from kron.core.frozen import Frozen
+from kron.core.schedule import Schedule
+from kron.engine.job import Job
+from kron.jobs.configuration import Configuration, default_paths, load
+from kron.jobs.entry import Entry, read_schedule
+from kron.jobs.identity import Node, find_node
+from kron.jobs.source import own_access
+from kron.krontab.progress import Progress
+from kron.krontab.terminal import Terminal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+
+class Subject(Frozen):
+    """What a question is about: a job of a file, or a schedule on the command line."""
+
+    name: str
+    identity: str
+    schedule_text: str
+    schedule: Schedule
+    path: str = ""
+    line: int = 0
+
+    @property
+    def job(self) -> Job:
+        """What the engine needs to know of it."""
+        return Job(self.identity, self.schedule)
+
+    @property
+    def place(self) -> str:
+        """`file:line`, or where else it came from."""
+        return f"{self.path}:{self.line}" if self.path else "--schedule"
+
+
+def now() -> datetime:
+    """The one place where krontab reads the clock."""
+    return datetime.now(UTC)
+
+
+def moment_of(arguments: Namespace) -> datetime:
+    """`--at`, or now."""
+    at: datetime | None = arguments.at
+    return now() if at is None else at
+
+
+def load_configuration(arguments: Namespace, terminal: Terminal) -> Configuration:
+    """The files that the command line names, or the default ones, with their errors."""
+    node = Node() if arguments.node_id is None else find_node(arguments.node_id)
+    access = own_access(insecure=arguments.allow_insecure_config)
+    paths = arguments.file or default_paths()
+    with Progress(terminal, "reading lines") as progress:
+        return load(paths, access, node=node, progress=progress.advance)
+
+
+def find_subject(arguments: Namespace, terminal: Terminal) -> Subject:
+    """The job that the command line names, or the schedule that it gives."""
+    if arguments.schedule is not None:
+        if arguments.job is not None:
+            message = "a job and --schedule are two answers to one question"
+            raise KronError(Code.JOB_UNKNOWN, message, fix="give one of them")
+        if arguments.identity is None:
+            message = "--schedule needs --identity: the choice follows from it"
+            raise KronError(Code.IDENTITY, message, fix="for example --identity prod/db-backup")
+        schedule = read_schedule(arguments.schedule, arguments.identity)
+        return Subject("-", arguments.identity, arguments.schedule, schedule)
+    if arguments.job is None:
+        raise KronError(Code.JOB_UNKNOWN, "no job is named", fix="krontab list shows all jobs")
+    entry = load_configuration(arguments, terminal).checked().entry(arguments.job)
+    return _subject(entry, arguments.identity)
+
+
+def _subject(entry: Entry, identity: str | None) -> Subject:
+    schedule = entry.schedule
+    if identity is not None and identity != entry.identity:
+        schedule = read_schedule(entry.schedule_text, identity)  # fuzzy times follow from it
+    return Subject(
+        entry.name,
+        identity or entry.identity,
+        entry.schedule_text,
+        schedule,
+        entry.path,
+        entry.line,
+    )

@@ -1,0 +1,139 @@
+"""Command lines: argparse with help that teaches, and the options that sub-commands share."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from kron.core.errors import did_you_mean, quoted
+from kron.krontab.terminal import COLOUR_CHOICES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any, Never
+
+_WIDTH = 90
+"""Of help. Fixed, so that it does not depend on the terminal or the environment."""
+
+
+class Parser(argparse.ArgumentParser):
+    """The parser of one sub-command, or of a sub-command of that."""
+
+    def __init__(self, prog: str, summary: str, command: ModuleType) -> None:
+        super().__init__(
+            prog=prog,
+            description=command.DESCRIPTION,
+            epilog=_examples(command.EXAMPLES),
+            formatter_class=_HelpFormatter,
+            allow_abbrev=False,
+            add_help=False,
+        )
+        self.summary = summary
+        self.command = command
+        command.add_arguments(self)
+        general = self.add_argument_group("general options")
+        general.add_argument(
+            "--color",
+            choices=COLOUR_CHOICES,
+            default="auto",
+            help="colour the output; auto: on a terminal, unless NO_COLOR is set",
+        )
+        general.add_argument("-h", "--help", action="help", help="show this help")
+
+    def error(self, message: str) -> Never:
+        """Say what is wrong with the command line, and where help is."""
+        self.exit(2, f"{self.prog}: {message}\nTry: {self.prog} --help\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            choices = list(map(str, action.choices))
+            near = did_you_mean(str(value), choices)
+            message = f"{quoted(str(value))} is not one of {', '.join(choices)}"
+            raise argparse.ArgumentError(action, f"{message}{near and f' ({near})'}")
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=26, width=_WIDTH)
+
+
+def _examples(examples: Sequence[tuple[str, str]]) -> str:
+    lines = [f"  {command}\n      {meaning}" for command, meaning in examples]
+    return "\n".join(["examples:", *lines])
+
+
+def moment(text: str) -> datetime:
+    """`--at`: an instant with its offset, or a day, which is its midnight in UTC."""
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError:
+        message = f"{quoted(text)} is not a moment; write it like 2026-03-01T02:30:00Z"
+        raise argparse.ArgumentTypeError(message) from None
+    if parsed.tzinfo is not None:
+        return parsed
+    if "T" not in text and ":" not in text:
+        return parsed.replace(tzinfo=UTC)
+    message = f"{quoted(text)} does not say its offset; write {text}Z for UTC, or {text}+01:00"
+    raise argparse.ArgumentTypeError(message)
+
+
+def number_up_to(most: int) -> Callable[[str], int]:
+    """A number from 1 to `most`."""
+
+    def number(text: str) -> int:
+        if text.isascii() and text.isdigit() and len(text) <= 9 and 1 <= int(text) <= most:
+            return int(text)
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is not a number from 1 to {most:,}")
+
+    return number
+
+
+def add_format(parser: argparse.ArgumentParser, *others: str) -> None:
+    """`--format`, the same everywhere."""
+    parser.add_argument(
+        "--format",
+        choices=("text", "json", *others),
+        default="text",
+        help="text for people (default), json for scripts"
+        + (f"; {', '.join(others)}: see below" if others else ""),
+    )
+
+
+def add_at(parser: argparse.ArgumentParser, what: str) -> None:
+    """`--at`."""
+    parser.add_argument("--at", type=moment, metavar="TIME", help=f"{what}; default: now")
+
+
+def add_source(parser: argparse.ArgumentParser, *, identity: bool = False) -> None:
+    """Where jobs come from, and what their identities are."""
+    group = parser.add_argument_group("where jobs come from")
+    group.add_argument(
+        "--file",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a krontab file, or a directory of *.kron files; repeatable; "
+        "default: /etc/krond.d and ~/.config/krond",
+    )
+    group.add_argument(
+        "--allow-insecure-config",
+        action="store_true",
+        help="also read files that others could write, that are links, or that belong to "
+        "somebody else; krond refuses these without the same option",
+    )
+    group.add_argument(
+        "--node-id",
+        metavar="ID",
+        help="the host's part in identities, as krond has it: machine-id, hostname or a text",
+    )
+    if identity:
+        group.add_argument(
+            "--identity", metavar="TEXT", help="the identity to choose with, instead of the job's"
+        )
+        group.add_argument(
+            "--schedule",
+            metavar="TEXT",
+            help="a schedule instead of a job of a file; needs --identity",
+        )

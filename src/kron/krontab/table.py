@@ -1,0 +1,34 @@
+"""A table: columns as wide as what is in them, the same in a pipe as on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kron.core.errors import columns
+from kron.krontab.terminal import Terminal
+
+Row = Sequence[str]
+
+
+def table(
+    terminal: Terminal,
+    head: Row,
+    rows: Sequence[Row],
+    *,
+    right: tuple[str, ...] = (),
+    styles: dict[str, str] | None = None,
+) -> Iterator[str]:
+    """The lines of a table. `right` and `styles` go by the names in `head`."""
+    widths = [max(map(columns, column)) for column in zip(head, *rows, strict=True)]
+
+    def line(row: Row, styles: dict[str, str]) -> str:
+        cells = []
+        for name, text, width in zip(head, row, widths, strict=True):
+            styled = terminal.styled(text, styles[name]) if name in styles else text
+            padding = " " * (width - columns(text))
+            cells.append(padding + styled if name in right else styled + padding)
+        return "  ".join(cells).rstrip(" ")
+
+    yield line(head, dict.fromkeys(head, "dim"))
+    for row in rows:
+        yield line(row, styles or {})
