@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime
 
 from kron.core.errors import Code, KronError
 from kron.core.frozen import Frozen
+from kron.core.limits import DEFAULT_LIMITS
 from kron.core.schedule import Schedule
 from kron.engine.job import Job
 from kron.jobs.configuration import Configuration, default_paths, load
+from kron.jobs.document import read_document
 from kron.jobs.entry import Entry, read_schedule
 from kron.jobs.identity import Node, find_node
-from kron.jobs.source import own_access
+from kron.jobs.source import STANDARD_INPUT, own_access
 from kron.krontab.progress import Progress
 from kron.krontab.terminal import Terminal
 
@@ -58,7 +61,20 @@ def load_configuration(arguments: Namespace, terminal: Terminal) -> Configuratio
     access = own_access(insecure=arguments.allow_insecure_config)
     paths = arguments.file or default_paths()
     with Progress(terminal, "reading lines") as progress:
-        return load(paths, access, node=node, progress=progress.advance)
+        files = [path for path in paths if path != STANDARD_INPUT]
+        configuration = load(files, access, node=node, progress=progress.advance)
+        if len(files) == len(paths):
+            return configuration
+        document = read_document(standard_input(), STANDARD_INPUT, node=node)
+        return configuration.replace(documents=(*configuration.documents, document))
+
+
+def standard_input() -> bytes:
+    data = sys.stdin.buffer.read(DEFAULT_LIMITS.file_bytes + 1)
+    if len(data) > DEFAULT_LIMITS.file_bytes:
+        message = f"standard input is longer than {DEFAULT_LIMITS.file_bytes} bytes"
+        raise KronError(Code.LIMIT, message)
+    return data
 
 
 def find_subject(arguments: Namespace, terminal: Terminal) -> Subject:

@@ -90,14 +90,14 @@ def number_up_to(most: int) -> Callable[[str], int]:
     return number
 
 
-def add_format(parser: argparse.ArgumentParser, *others: str) -> None:
-    """`--format`, the same everywhere."""
+def add_format(parser: argparse.ArgumentParser, **others: str) -> None:
+    """`--format`, the same everywhere; `others` are a command's own, with what they are."""
+    meanings = {"text": "for people (default)", "json": "for scripts"} | others
     parser.add_argument(
         "--format",
-        choices=("text", "json", *others),
+        choices=tuple(meanings),
         default="text",
-        help="text for people (default), json for scripts"
-        + (f"; {', '.join(others)}: see below" if others else ""),
+        help=", ".join(f"{name}: {meaning}" for name, meaning in meanings.items()),
     )
 
 
@@ -114,7 +114,7 @@ def add_source(parser: argparse.ArgumentParser, *, identity: bool = False) -> No
         action="append",
         default=[],
         metavar="PATH",
-        help="a krontab file, or a directory of *.kron files; repeatable; "
+        help="a krontab file, a directory of *.kron files, or - for standard input; repeatable; "
         "default: /etc/krond.d and ~/.config/krond",
     )
     group.add_argument(

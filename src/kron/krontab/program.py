@@ -37,11 +37,16 @@ COMMANDS = {
     "import": "turn a crontab into krontab lines",
     "diff": "show what changes between two configurations",
     "replay": "recompute every decision of a log",
-    "fuzzy": "work with fuzzy schedules, such as `daily around 14:00`",
+    "fuzzy parse": "say what a fuzzy schedule, such as `daily around 14:00`, means",
+    "fuzzy scatter": "turn a fuzzy schedule into the cron expression of an identifier",
+    "fuzzy conformance": "run the conformance tests of the fuzzy specification",
     "completion": "print the completion script of a shell",
     "man": "print a manual page",
 }
 """Every sub-command and its summary, so that `krontab --help` imports none of them."""
+
+GROUPS = {"fuzzy": "work with fuzzy schedules, such as `daily around 14:00`"}
+"""The first words of commands that have two."""
 
 _SYSTEM_ERRORS = (Code.FILE_UNREADABLE, Code.FILE_UNWRITABLE)
 
@@ -75,20 +80,46 @@ def _run(words: Sequence[str], terminal: Terminal) -> int:
 
         terminal.print(f"krontab {version('krond')}")
         return OK
-    name = words[0]
+    name, rest = _command(words)
     if name not in COMMANDS:
-        what = "option" if name.startswith("-") else "command"
-        near = did_you_mean(name, COMMANDS)
-        terminal.error(f"krontab: there is no {what} {quoted(name)}{near and f' ({near})'}")
-        terminal.error(f"The commands are {', '.join(COMMANDS)}; krontab --help says more.")
-        return FAILED
+        return _no_such_command(name, terminal)
     parser = command_parser(name)
     try:
-        arguments = parser.parse_args(words[1:])
+        arguments = parser.parse_args(rest)
     except SystemExit as stop:  # --help, or a wrong command line that argparse has told about
         return stop.code if isinstance(stop.code, int) else FAILED
     code: int = parser.command.run(arguments, Terminal.standard(arguments.color))
     return code
+
+
+def _command(words: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """The command that the words begin with, and the words that are left."""
+    count = 2 if words[0] in GROUPS else 1
+    return " ".join(words[:count]), words[count:]
+
+
+def _no_such_command(name: str, terminal: Terminal) -> int:
+    first, _, second = name.partition(" ")
+    if first in GROUPS and second in ("", "-h", "--help"):
+        terminal.print(_group_help(first))
+        return OK if second else FAILED
+    what = "option" if name.startswith("-") else "command"
+    near = did_you_mean(name, COMMANDS)
+    known = [command for command in COMMANDS if command.startswith(f"{first} ")] or COMMANDS
+    terminal.error(f"krontab: there is no {what} {quoted(name)}{near and f' ({near})'}")
+    terminal.error(f"The commands are {', '.join(known)}; krontab --help says more.")
+    return FAILED
+
+
+def _group_help(first: str) -> str:
+    members = {name: summary for name, summary in COMMANDS.items() if name.startswith(f"{first} ")}
+    lines = [f"usage: krontab {first} <command> [options]", "", "commands:", *_listed(members)]
+    return "\n".join(lines)
+
+
+def _listed(members: dict[str, str]) -> list[str]:
+    width = max(map(len, members))
+    return [f"  {name:{width}}  {summary}" for name, summary in members.items()]
 
 
 def command_parser(name: str) -> Parser:
@@ -97,17 +128,19 @@ def command_parser(name: str) -> Parser:
 
     from kron.krontab.parser import Parser
 
-    module = import_module(f"kron.krontab.commands.{MODULES.get(name, name)}")
+    module = import_module(f"kron.krontab.commands.{module_name(name)}")
     return Parser(f"krontab {name}", COMMANDS[name], module)
 
 
-MODULES = {"import": "import_"}
-"""Modules that cannot be called what their command is."""
+def module_name(name: str) -> str:
+    """The module of a sub-command. `import` is a word of Python's own."""
+    return "import_" if name == "import" else name.replace(" ", "_")
 
 
 def _help(words: Sequence[str], terminal: Terminal) -> int:
-    if len(words) > 1 and words[1] in COMMANDS:
-        terminal.print(command_parser(words[1]).format_help().rstrip("\n"))
+    name = " ".join(words[1:])
+    if name in COMMANDS:
+        terminal.print(command_parser(name).format_help().rstrip("\n"))
         return OK
     terminal.print(overview())
     return OK if words else FAILED
@@ -115,8 +148,7 @@ def _help(words: Sequence[str], terminal: Terminal) -> int:
 
 def overview() -> str:
     """What `krontab --help` prints."""
-    width = max(map(len, COMMANDS))
-    commands = "\n".join(f"  {name:{width}}  {summary}" for name, summary in COMMANDS.items())
+    commands = "\n".join(_listed(COMMANDS))
     codes = "\n".join(f"  {code}  {meaning}" for code, meaning in EXIT_CODES.items())
     return f"""\
 usage: krontab <command> [options]

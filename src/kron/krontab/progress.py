@@ -24,7 +24,11 @@ class Progress:
 
     def advance(self, by: int = 1) -> None:
         """So much more is done."""
-        self._done += by
+        self.reach(self._done + by)
+
+    def reach(self, done: int) -> None:
+        """So much is done in all."""
+        self._done = done
         if time.monotonic() >= self._next_s:
             self._show()
 

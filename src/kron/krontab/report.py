@@ -2,34 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from kron.core.errors import excerpt
 from kron.jobs.configuration import ConfigurationError
 from kron.jobs.finding import Finding, Severity
 from kron.krontab.terminal import Terminal
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+Style = Callable[..., str]
 _STYLES = {Severity.ERROR: ("bold", "red"), Severity.WARNING: ("bold", "yellow")}
 
 
-def finding_lines(finding: Finding, terminal: Terminal) -> Iterator[str]:
-    """The lines of a finding, for standard error."""
-    place = terminal.styled_error(f"{finding.place}:", "bold")
-    severity = terminal.styled_error(f"{finding.severity}:", *_STYLES[finding.severity])
-    code = terminal.styled_error(f"[{finding.code}]", "dim")
-    yield f"{place} {severity} {finding.message} {code}"
+def finding_lines(finding: Finding, style: Style) -> Iterator[str]:
+    """The lines of a finding; `style` is the terminal's for the stream that they go to."""
+    place = style(f"{finding.place}:", "bold")
+    severity = style(f"{finding.severity}:", *_STYLES[finding.severity])
+    yield f"{place} {severity} {finding.message} {style(f'[{finding.code}]', 'dim')}"
     if finding.line:
         text, carets = excerpt(finding.text, finding.start, finding.end).split("\n")
         yield text
-        yield terminal.styled_error(carets, *_STYLES[finding.severity])
+        yield style(carets, *_STYLES[finding.severity])
     if finding.fix:
-        yield f"  {terminal.styled_error('fix:', 'green')} {finding.fix}"
+        yield f"  {style('fix:', 'green')} {finding.fix}"
 
 
 def print_findings(error: ConfigurationError, terminal: Terminal) -> None:
     """Every error of a configuration, on standard error."""
     for finding in error.findings:
-        for line in finding_lines(finding, terminal):
+        for line in finding_lines(finding, terminal.styled_error):
             terminal.error(line)
     if error.unshown:
         terminal.error(f"... and {error.unshown:,} more errors")
+
+
+def finding_document(finding: Finding) -> dict[str, Any]:
+    """A finding as JSON."""
+    return {
+        "severity": finding.severity,
+        "code": finding.code,
+        "message": finding.message,
+        "fix": finding.fix,
+        "path": finding.path,
+        "line": finding.line or None,
+        "column": finding.start + 1 if finding.line else None,
+        "end_column": finding.end + 1 if finding.line else None,
+    }

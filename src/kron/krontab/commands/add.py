@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 
 from kron.core.errors import Code, KronError
-from kron.core.limits import DEFAULT_LIMITS
 from kron.jobs.configuration import ConfigurationError
 from kron.jobs.document import read_document
 from kron.jobs.fields import FIELDS, REPEATABLE
 from kron.jobs.line import compose
 from kron.jobs.quoting import join_words
+from kron.krontab.jobs import standard_input
 from kron.krontab.parser import Parser, add_format
 from kron.krontab.target import add_target, change_file, report_change
 from kron.krontab.terminal import Terminal
@@ -97,4 +97,4 @@ def _input() -> bytes:
     if sys.stdin.isatty():
         message = "there is no job: neither options nor lines on standard input"
         raise KronError(Code.FIELD_MISSING, message, fix="krontab add --help has examples")
-    return sys.stdin.buffer.read(DEFAULT_LIMITS.file_bytes + 1)
+    return standard_input()

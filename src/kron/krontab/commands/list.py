@@ -63,7 +63,7 @@ def add_arguments(parser: Parser) -> None:
     )
     parser.add_argument("--user", metavar="USER", help="only jobs that run as this user")
     add_at(parser, "the moment to look ahead from")
-    add_format(parser)
+    add_format(parser, names="one name a line")
     add_source(parser)
 
 
@@ -72,6 +72,10 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     configuration = load_configuration(arguments, terminal).checked()
     at_s = to_seconds(moment_of(arguments))
     chosen = [entry for entry in configuration.entries if _is_wanted(entry, arguments)]
+    if arguments.format == "names":
+        for name in sorted({entry.name for entry in chosen}):
+            terminal.print(name)
+        return 0
     listed = list(_next_runs(chosen, at_s, terminal))
     listed.sort(key=_ORDERS[arguments.sort], reverse=arguments.reverse)
     if arguments.format == "json":

@@ -1,0 +1,123 @@
+"""`krontab replay`: recompute every decision of a log from its own lines."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+
+from kron.core.errors import Code, KronError
+from kron.jobs.source import STANDARD_INPUT
+from kron.krontab.parser import Parser, add_format, number_up_to
+from kron.krontab.progress import Progress
+from kron.krontab.terminal import Terminal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from typing import Any, BinaryIO
+
+    from kron.logs.finding import Counts, Finding
+
+DESCRIPTION = """\
+Recompute every decision of a log from its own line and compare: the window, the seed and its hash,
+the chosen time and all else that follows from them. The log may be text or JSON, plain or gzip. A
+line that is no event, and a decision that cannot be recomputed, are reported as such.
+
+Exit code 1 means that something does not agree, or could not be checked."""
+EXAMPLES = (
+    ("krontab replay /var/log/krond.log", "check a log"),
+    ("krontab replay krond.log.1.gz --format json", "for a script"),
+    ("journalctl -u krond -o cat | krontab replay -", "check what systemd has kept"),
+)
+
+
+def add_arguments(parser: Parser) -> None:
+    """The arguments of the command."""
+    parser.add_argument("log", metavar="LOG", help="a log file, or - for standard input")
+    parser.add_argument(
+        "--most",
+        type=number_up_to(1_000_000),
+        default=100,
+        metavar="N",
+        help="how many findings to print; default: 100 (all are counted)",
+    )
+    add_format(parser)
+
+
+def run(arguments: Namespace, terminal: Terminal) -> int:
+    """Run the command."""
+    from kron.logs.replay import Replay
+
+    with _opened(arguments.log) as log, Progress(terminal, "replaying", _size(log)) as progress:
+        replay = Replay(log, progress=progress.reach)
+        findings: list[Finding] = []
+        total = 0
+        for finding in _read(replay, arguments.log):
+            total += 1
+            if total <= arguments.most:
+                findings.append(finding)
+    counts = replay.counts
+    if arguments.format == "json":
+        terminal.print_json(_document(arguments.log, counts, findings, total))
+    else:
+        for finding in findings:
+            terminal.print(f"{arguments.log}: {finding}")
+        if total > len(findings):
+            terminal.print(f"... and {total - len(findings):,} more (--most prints more)")
+        style = "red" if total else "green"
+        terminal.print(terminal.styled(_summary(counts), style))
+    return int(total > 0)
+
+
+def _opened(path: str) -> BinaryIO:
+    if path == STANDARD_INPUT:
+        return sys.stdin.buffer
+    try:
+        return open(path, "rb", buffering=0)  # noqa: PTH123 (the caller closes it)
+    except FileNotFoundError:
+        raise KronError(Code.FILE_MISSING, f"there is no {path}") from None
+    except OSError as error:
+        message = f"{path} cannot be read: {error.strerror}"
+        raise KronError(Code.FILE_UNREADABLE, message) from None
+
+
+def _read(replay: Iterator[Finding] | Any, path: str) -> Iterator[Finding]:
+    try:
+        yield from replay
+    except OSError as error:
+        message = f"{path} cannot be read: {error.strerror}"
+        raise KronError(Code.FILE_UNREADABLE, message) from None
+
+
+def _size(log: BinaryIO) -> int:
+    """How long the file is; 0 if it is a pipe, whose end nobody knows."""
+    status = os.fstat(log.fileno())
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
+
+
+def _summary(counts: Counts) -> str:
+    parts = [
+        f"{counts.decisions:,} decisions in {counts.lines:,} lines: {counts.agreed:,} agree",
+        f"{counts.mismatched:,} do not",
+        f"{counts.unchecked:,} cannot be recomputed",
+    ]
+    if counts.chosen_mismatched:
+        parts.append(f"{counts.chosen_mismatched:,} later lines name another chosen time")
+    if counts.unreadable:
+        parts.append(f"{counts.unreadable:,} lines are no events")
+    return ", ".join(parts)
+
+
+def _document(path: str, counts: Counts, findings: list[Finding], total: int) -> dict[str, Any]:
+    return {
+        "schema": "krontab.replay/1",
+        "log": path,
+        "ok": total == 0,
+        "counts": {name: getattr(counts, name) for name in counts._fields},
+        "findings": [
+            {name: getattr(finding, name) for name in finding._fields} for finding in findings
+        ],
+        "findings_total": total,
+    }

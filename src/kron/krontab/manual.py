@@ -1,0 +1,92 @@
+"""Manual pages in the man(7) macros, made from what the parsers know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import version
+
+from kron.krontab.program import EXIT_CODES, overview
+from kron.krontab.reference import Command, Option, commands
+
+
+def page(name: str) -> str:
+    """The page of a sub-command, or that of `krontab` itself for an empty name."""
+    known = list(commands())
+    if not name:
+        return "\n".join(_main_page(known)) + "\n"
+    return "\n".join(_command_page(next(c for c in known if c.name == name))) + "\n"
+
+
+def page_name(name: str) -> str:
+    """The name of a page: `krontab-fuzzy-parse` for `fuzzy parse`."""
+    return "-".join(["krontab", *name.split()])
+
+
+def _main_page(known: list[Command]) -> Iterator[str]:
+    introduction = overview().split("\n\n")[1].replace("\n", " ")
+    yield from _head("", "schedule work at a time that is chosen, not fixed")
+    yield ".SH SYNOPSIS"
+    yield r"\fBkrontab\fR \fIcommand\fR [\fIoptions\fR]"
+    yield ".SH DESCRIPTION"
+    yield _text(introduction)
+    yield ".SH COMMANDS"
+    for command in known:
+        yield ".TP"
+        yield rf"\fB{_text(command.name)}\fR"
+        yield _text(command.summary)
+    yield from _foot([page_name(command.name) for command in known])
+
+
+def _command_page(command: Command) -> Iterator[str]:
+    yield from _head(command.name, command.summary)
+    yield ".SH SYNOPSIS"
+    yield rf"\fB{_text(' '.join(command.usage.split()))}\fR"
+    yield ".SH DESCRIPTION"
+    for number, paragraph in enumerate(command.description.split("\n\n")):
+        if number:
+            yield ".PP"
+        yield _text(paragraph.replace("\n", " "))
+    for group in command.groups:
+        yield f".SH {_text(group.title.upper())}"
+        for option in group.options:
+            yield ".TP"
+            yield _flags(option)
+            yield _text(option.help)
+    yield ".SH EXAMPLES"
+    for example, meaning in command.examples:
+        yield ".TP"
+        yield rf"\fB{_text(' '.join(example.replace(chr(92) + chr(10), ' ').split()))}\fR"
+        yield _text(meaning)
+    yield from _foot(["krontab"])
+
+
+def _head(name: str, summary: str) -> Iterator[str]:
+    title = page_name(name)
+    yield rf".\" made by: krontab man {name}".rstrip()
+    yield f'.TH "{title.upper()}" 1 "" "Kron {version("krond")}" "Kron"'
+    yield ".SH NAME"
+    yield rf"{_text(title)} \- {_text(summary)}"
+
+
+def _foot(see_also: list[str]) -> Iterator[str]:
+    yield ".SH EXIT STATUS"
+    for code, meaning in EXIT_CODES.items():
+        yield ".TP"
+        yield rf"\fB{code}\fR"
+        yield _text(meaning)
+    yield ".SH SEE ALSO"
+    yield ", ".join(rf"\fB{_text(name)}\fR(1)" for name in see_also)
+
+
+def _flags(option: Option) -> str:
+    if not option.flags:
+        return rf"\fI{_text(option.value)}\fR"
+    value = rf" \fI{_text(option.value)}\fR" if option.takes_value else ""
+    return ", ".join(rf"\fB{_text(flag)}\fR{value}" for flag in option.flags)
+
+
+def _text(text: str) -> str:
+    """Text that no macro reads: backslashes, hyphens and a leading dot or quote escaped."""
+    escaped = text.replace("\\", r"\e").replace("-", r"\-").replace("`", "\\(ga")
+    escaped = escaped.replace("'", r"\(aq").replace("~", r"\(ti").replace("^", r"\(ha")
+    return rf"\&{escaped}" if escaped.startswith(".") else escaped
