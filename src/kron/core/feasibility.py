@@ -42,6 +42,15 @@ def feasibility(schedule: Schedule, *, nominal: datetime) -> Feasibility:
     return Feasibility(share, (1.0 - share) ** MAX_ATTEMPTS)
 
 
+def is_feasible(schedule: Schedule, nominal_s: int) -> bool:
+    """Whether the window of a period holds any second that the constraints accept."""
+    if schedule.time_filter is None:
+        return True
+    start_s = nominal_s + schedule.start_offset_s
+    runs = _accepted_runs(schedule, start_s, start_s + schedule.width_s + 1)
+    return next(runs, None) is not None
+
+
 def _accepted_runs(schedule: Schedule, start_s: int, end_s: int) -> Iterator[tuple[int, int]]:
     """The seconds in [start_s, end_s) that the constraints accept, as [first, end) runs."""
     time_filter = schedule.time_filter

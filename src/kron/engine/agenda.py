@@ -9,8 +9,29 @@ from collections.abc import Iterator
 from heapq import heappop, heappush
 
 from kron.core.decision import Decision, decide_at
+from kron.core.feasibility import is_feasible
 from kron.engine.job import Job
 from kron.engine.survey import due_s, nominals_after
+
+LOOK_AHEAD = 10_000
+"""How many periods are asked for one that has a time: a week of minutes."""
+
+
+def next_run(job: Job, from_s: int) -> Decision | None:
+    """The first period from `from_s` on that has a chosen time; None if it is not to be found."""
+    earliest: Decision | None = None
+    nominals = nominals_after(job, from_s - job.trail_s - 1)
+    for nominal_s, _ in zip(nominals, range(LOOK_AHEAD), strict=False):
+        if earliest is not None and nominal_s - job.lead_s > due_s(earliest):
+            break  # neither this period nor a later one can come due before
+        if not is_feasible(job.schedule, nominal_s):
+            continue  # 64 draws would say the same
+        decision = decide_at(job.schedule, job.identity, nominal_s)
+        if decision.chosen_s is None or decision.chosen_s < from_s:
+            continue
+        if earliest is None or decision.chosen_s < due_s(earliest):
+            earliest = decision
+    return earliest
 
 
 def agenda(job: Job, from_s: int) -> Iterator[Decision]:

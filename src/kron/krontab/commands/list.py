@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from kron.core.decision import Decision
 from kron.core.frozen import Frozen
 from kron.core.instant import to_seconds, to_text
-from kron.engine.agenda import agenda
+from kron.engine.agenda import next_run
 from kron.jobs.entry import Entry
 from kron.krontab.jobs import load_configuration, moment_of
 from kron.krontab.parser import Parser, add_at, add_format, add_source
@@ -23,15 +23,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 DESCRIPTION = """\
-List all jobs with their next run. A job that is suspended, or finds no time for any of its next
-periods, has none."""
+List all jobs with their next run. A job that is suspended has none, and neither has one whose
+constraints reject the next ten thousand periods."""
 EXAMPLES = (
     ("krontab list", "all jobs, the next one first"),
     ("krontab list --sort name --name 'backup/*'", "the jobs below backup/, by name"),
     ("krontab list --user www-data --format json", "what runs as www-data, for a script"),
 )
-_LOOKED_AT = 100
-"""How many periods are asked for one that has a time, before the answer is "none soon"."""
 
 
 class Listed(Frozen):
@@ -101,15 +99,9 @@ def _is_wanted(entry: Entry, arguments: Namespace) -> bool:
 def _next_runs(entries: list[Entry], at_s: int, terminal: Terminal) -> Iterator[Listed]:
     with Progress(terminal, "looking ahead", len(entries)) as progress:
         for entry in entries:
-            yield Listed(entry, _next_run(entry, at_s))
+            is_suspended = entry.schedule.policy.suspend
+            yield Listed(entry, None if is_suspended else next_run(entry.job, at_s))
             progress.advance()
-
-
-def _next_run(entry: Entry, at_s: int) -> Decision | None:
-    if entry.schedule.policy.suspend:
-        return None
-    coming = zip(agenda(entry.job, at_s), range(_LOOKED_AT), strict=False)
-    return next((decision for decision, _ in coming if not decision.unschedulable), None)
 
 
 def _row(listed: Listed, at_s: int) -> tuple[str, str, str, str, str]:

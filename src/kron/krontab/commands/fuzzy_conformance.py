@@ -1,0 +1,66 @@
+"""`krontab fuzzy conformance`: run the conformance tests of the fuzzy specification."""
+
+from __future__ import annotations
+
+from kron.fuzzy.conformance import LEVELS, Report, Result
+from kron.fuzzy.conformance import run as run_tests
+from kron.krontab.parser import Parser, add_format
+from kron.krontab.terminal import Terminal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+DESCRIPTION = """\
+Run every conformance test of the fuzzy schedule specification against this implementation, say for
+each whether it passed, and which conformance level is reached. Exit code 0 only if all pass."""
+EXAMPLES = (
+    ("krontab fuzzy conformance", "every test and the level reached"),
+    ("krontab fuzzy conformance --format json", "for a script"),
+)
+
+
+def add_arguments(parser: Parser) -> None:
+    """The arguments of the command."""
+    add_format(parser)
+
+
+def run(arguments: Namespace, terminal: Terminal) -> int:
+    """Run the command."""
+    report = run_tests()
+    failed = sum(not result.passed for result in report.results)
+    if arguments.format == "json":
+        terminal.print_json(
+            {
+                "schema": "krontab.fuzzy.conformance/1",
+                "level": report.level,
+                "passed": len(report.results) - failed,
+                "failed": failed,
+                "tests": [
+                    {
+                        "id": result.test.id,
+                        "level": result.test.level,
+                        "title": result.test.title,
+                        "passed": result.passed,
+                        "failure": result.failure,
+                    }
+                    for result in report.results
+                ],
+            }
+        )
+        return int(failed > 0)
+    for result in report.results:
+        terminal.print(_line(result, terminal))
+    terminal.print(_summary(report, failed))
+    return int(failed > 0)
+
+
+def _line(result: Result, terminal: Terminal) -> str:
+    verdict = terminal.styled("pass", "green") if result.passed else terminal.styled("FAIL", "red")
+    failure = f": {result.failure}" if result.failure else ""
+    return f"{verdict}  {result.test.id:<18}  {result.test.title}{failure}"
+
+
+def _summary(report: Report, failed: int) -> str:
+    level = f"level {report.level} ({LEVELS[report.level]})" if report.level else "no level"
+    return f"{len(report.results) - failed} passed, {failed} failed; {level} is reached"
