@@ -13,8 +13,8 @@ from kron.core.feasibility import is_feasible
 from kron.engine.job import Job
 from kron.engine.survey import due_s, nominals_after
 
-LOOK_AHEAD = 10_000
-"""How many periods are asked for one that has a time: a week of minutes."""
+LOOK_AHEAD = 20_000
+"""How many periods are asked for one that has a time: nearly two weeks of minutes."""
 
 
 def next_run(job: Job, from_s: int) -> Decision | None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 List all jobs with their next run. A job that is suspended has none, and neither has one whose
-constraints reject the next ten thousand periods."""
+constraints reject its next twenty thousand periods."""
 EXAMPLES = (
     ("krontab list", "all jobs, the next one first"),
     ("krontab list --sort name --name 'backup/*'", "the jobs below backup/, by name"),
