@@ -15,7 +15,7 @@ export NO_MKDOCS_2_WARNING := 1
 PIP_FLAGS := --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types contracts unit docs bench soak format constraints clean
+.PHONY: help demo test lint types contracts unit docs bench soak format reference constraints clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; \
@@ -53,6 +53,10 @@ format: $(STAMP) ## Format the code and sort its imports
 	@$(PY) -m ruff check --quiet --fix-only .
 	@$(PY) -m ruff format --quiet .
 
+reference: $(STAMP) ## Renew what is made from the commands: docs/krontab.md, share/, console pages
+	@$(PY) -m tools.reference
+	@$(PY) -m tools.console
+
 # A new environment without the old pins; the comment at the top of the file is kept.
 constraints: ## Renew constraints.txt with the newest versions
 	@$(check_python)
@@ -65,7 +69,7 @@ constraints: ## Renew constraints.txt with the newest versions
 clean: ## Remove the environment and everything that was built
 	@rm -rf .venv .venv-new .site dist .coverage .coverage.* .hypothesis \
 	  .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
-	@find src tests bench demo -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@find src tests bench demo tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 define check_python
 $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \

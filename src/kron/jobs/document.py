@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kron.core.errors import Code, KronError, ParseError, Problem, did_you_mean, quoted
+from kron.core.errors import Code, KronError, ParseError, did_you_mean, quoted
 from kron.core.frozen import Frozen
 from kron.core.limits import DEFAULT_LIMITS, Limits
 from kron.jobs.entry import Entry
 from kron.jobs.finding import Finding, findings_of
 from kron.jobs.identity import Node
 from kron.jobs.line import LineReader
+from kron.jobs.text import read_text
 
 KEPT_FINDINGS = 1_000
 """How many errors of a file are kept; a file of 8 MiB of junk has no reader of the next."""
@@ -66,18 +67,14 @@ def read_document(
     progress: Callable[[int], None] | None = None,
 ) -> Document:
     """Everything that a file's bytes say. `progress`, if given, is told of every line read."""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        return Document(path, "", (), (_not_utf8(data, error, path),))
+    text = read_text(data, path, limits)
+    if isinstance(text, Finding):
+        return Document(path, "", (), (text,))
     reader = reader or LineReader(limits)
-    lines = text.split("\n")
-    if finding := _foreign_line_ends(lines, path):
-        return Document(path, text, (), (finding,))
     entries: dict[str, Entry] = {}
     findings: list[Finding] = []
     errors = 0
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if progress is not None:
             progress(1)
         if _says_nothing(line):
@@ -125,30 +122,3 @@ def _check_new(line: str, entry: Entry, entries: dict[str, Entry], limits: Limit
             end=start + len("name=") + len(entry.name),
             fix="names are unique within a file",
         )
-
-
-def _not_utf8(data: bytes, error: UnicodeDecodeError, path: str) -> Finding:
-    before = data[: error.start]
-    line = before.count(b"\n") + 1
-    text = data.split(b"\n", line)[line - 1][:1000].decode(errors="replace")
-    column = len(before[before.rfind(b"\n") + 1 :].decode())
-    byte = f"0x{data[error.start]:02x}"
-    message = f"the byte {byte} is not UTF-8, which a krontab file is written in"
-    fix = f"convert it, for example with iconv -f latin1 -t utf-8 {path}"
-    problem = Problem(Code.TEXT, message, column, column + 1, fix)
-    return Finding.of_problem(problem, path=path, line=line, text=text)
-
-
-def _foreign_line_ends(lines: list[str], path: str) -> Finding | None:
-    """One finding for what would otherwise be one a line."""
-    if lines[0].startswith("\ufeff"):
-        message = "the file begins with a byte order mark"
-        fix = f"take it out: sed -i '1s/^\\xef\\xbb\\xbf//' {path}"
-        problem = Problem(Code.TEXT, message, 0, 1, fix)
-    elif lines[0].endswith("\r"):
-        message = "the lines end with a carriage return, as on Windows"
-        fix = f"take them out: sed -i 's/\\r$//' {path}"
-        problem = Problem(Code.TEXT, message, len(lines[0]) - 1, len(lines[0]), fix)
-    else:
-        return None
-    return Finding.of_problem(problem, path=path, line=1, text=lines[0])

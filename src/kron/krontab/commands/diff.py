@@ -165,7 +165,8 @@ def _lines(
             yield f"  {_run(old, new)}"
         if most is not None and count > most:
             yield f"  ... and {count - most:,} more (--all shows them)"
-    yield f"{len(changes)} jobs differ in the next {days} days, {same} do not"
+    span = "day" if days == 1 else f"{days} days"
+    yield f"{len(changes)} jobs differ in the next {span}, {same} do not"
 
 
 def _run(old: Decision | None, new: Decision | None) -> str:

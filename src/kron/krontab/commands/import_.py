@@ -8,12 +8,12 @@ import os
 from kron.core.duration import parse_duration
 from kron.core.errors import ParseError
 from kron.core.frozen import Frozen
-from kron.jobs.conversion import AUTO, Conversion, convert
-from kron.jobs.crontab import Crontab, Kind, Place, place_of, read_crontab
+from kron.jobs.crontab.conversion import AUTO, Conversion, convert
+from kron.jobs.crontab.crontab import Crontab, Kind, Place, place_of, read_crontab
+from kron.jobs.crontab.zone import system_zone
 from kron.jobs.fields import read_name
 from kron.jobs.finding import Finding
 from kron.jobs.source import STANDARD_INPUT, own_access, read_file
-from kron.jobs.system_zone import system_zone
 from kron.krontab.jobs import standard_input
 from kron.krontab.parser import Parser, add_format
 from kron.krontab.report import finding_document, finding_lines

@@ -1,0 +1,1 @@
+"""Crontabs: read as Debian's cron reads them, and turned into krontab lines."""

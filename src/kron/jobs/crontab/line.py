@@ -1,0 +1,230 @@
+"""One line of a crontab, taken apart as Debian's cron does it: a setting, or a time and a command.
+
+What the parts say is read here: quotes around a setting's value, `%` in a command. What follows
+from the lines before, such as the environment and the time zone, is the business of `crontab`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kron.core.cron import KINDS
+from kron.core.errors import Code, ParseError, Problem, did_you_mean, quoted
+from kron.core.frozen import Frozen
+from kron.core.tokens import Token
+from kron.jobs.fields import FIELDS
+
+REBOOT = "@reboot"
+SHORTHANDS = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
+"""What each word stands for. cron has them in lower case only."""
+
+_SETTING = re.compile(
+    r"""[ \t]*+ (?: "(?P<double>[^"=]*+)" | '(?P<single>[^'=]*+)' | (?P<bare>(?!["'])[^ \t=]*+) )
+    [ \t]*+ = [ \t]*+
+    (?: "(?P<in_double>[^"]*+)"[ \t]*+ | '(?P<in_single>[^']*+)'[ \t]*+ | (?P<plain>(?!["']).++) )
+    """,
+    re.VERBOSE,
+)
+_MEANT_AS_SETTING = re.compile(r"[ \t]*+(export[ \t]++)?([A-Za-z_][A-Za-z0-9_]*+)[ \t]*+=[ \t]*+")
+_ANACRON = re.compile(
+    r"""[ \t]*+ (?: @[a-z]++ | [0-9]++ ) [ \t]++ [0-9]++
+    [ \t]++ (?=[^ \t]*[A-Za-z]{3}) [^ \t]++ [ \t]++ /?[A-Za-z]""",
+    re.VERBOSE,
+)
+_WORD = re.compile(r"[ \t]*+([^ \t]++)")
+_COMMAND_ESCAPE = re.compile(r"\\[\\%]|%")
+_INPUT_ESCAPE = re.compile(r"\\?%")
+
+
+class Setting(Frozen):
+    """`NAME=value`, both without their quotes."""
+
+    name: Token
+    value: Token
+
+
+class CronCommand(Frozen):
+    """What the shell is given, and what it reads from its standard input."""
+
+    text: str
+    stdin: str | None
+    has_backslashes: bool
+    """Whether two backslashes became one."""
+
+
+class JobLine(Frozen):
+    """A line that says when to run what."""
+
+    when: Token
+    """Five fields as written, or a word such as `@daily`."""
+    user: Token | None
+    written: Token
+    """The command with its escapes."""
+    command: CronCommand
+    quiet: Token | None
+    """The hyphen with which cronie leaves a line out of its log."""
+
+
+def says_nothing(text: str) -> bool:
+    """Whether the line is blank or a comment."""
+    content = text.lstrip(" \t")
+    return not content or content.startswith("#")
+
+
+def read_setting(text: str) -> Setting | None:
+    """The setting that a line is, or None. A line is a setting before it is anything else."""
+    match = _SETTING.fullmatch(text)
+    if match is None:
+        _check_not_meant_as_setting(text)
+        return None
+    name = _first_group(match, "double", "single", "bare")
+    value = _first_group(match, "in_double", "in_single", "plain")
+    if match["plain"] is not None:
+        value = Token(value.text.rstrip(" \t"), value.start)
+    if not name.text:
+        message = "the setting has no name before its equals sign"
+        raise ParseError.single(text, Code.FIELD_FORM, message, fix="write it like LANG=C.UTF-8")
+    return Setting(name, value)
+
+
+def is_anacron(text: str) -> bool:
+    """Whether this is a line of an anacrontab: a period in days, a delay, a name, a command."""
+    return _ANACRON.match(text) is not None
+
+
+def read_job(text: str, problems: list[Problem], *, has_user: bool) -> JobLine | None:
+    """The job that a line says. The fields of its time are not read yet."""
+    position = len(text) - len(text.lstrip(" \t"))
+    quiet = Token("-", position) if text[position] == "-" else None
+    position += 1 if quiet else 0
+    if text[position : position + 1] == "@":
+        when = _word(text, position)
+        _check_shorthand(when, problems)
+    else:
+        when = _five_fields(text, position, problems)
+    user = _word(text, when.end) if has_user else None
+    rest = text[user.end if user else when.end :].lstrip(" \t")
+    written = Token(rest, len(text) - len(rest))
+    command = split_command(rest)
+    if problems:  # with too few fields, every word after them is at the wrong place
+        return None
+    if user is not None and user.text:
+        _check_user(user, problems)
+    if not command.text.strip(" \t") and not problems:
+        end = len(text.rstrip(" \t"))
+        message = f"the line has no command after its {'user' if user else 'time'}"
+        problems.append(Problem(Code.FIELD_MISSING, message, end, end + 1))
+    elif user is None and command.text.startswith("*"):
+        message = "there is a sixth field before the command"
+        fix = "leave one out: cron has no field for seconds"
+        problems.append(Token("*", written.start).problem(Code.CRON_FIELD_COUNT, message, fix=fix))
+    return JobLine(when, user, written, command, quiet)
+
+
+def split_command(written: str) -> CronCommand:
+    r"""The command and its input: the first `%` ends the one, further ones break the other's lines.
+
+    In a command `\%` is `%` and, with Debian's cron, `\\` is one backslash. In its input only `\%`
+    is an escape. Input ends with a line break.
+    """
+    pieces: list[str] = []
+    position = 0
+    has_backslashes = False
+    for escape in _COMMAND_ESCAPE.finditer(written):
+        pieces.append(written[position : escape.start()])
+        position = escape.end()
+        if escape[0] == "%":
+            return CronCommand("".join(pieces), _input(written[position:]), has_backslashes)
+        has_backslashes = has_backslashes or escape[0] == "\\\\"
+        pieces.append(escape[0][1])
+    pieces.append(written[position:])
+    return CronCommand("".join(pieces), None, has_backslashes)
+
+
+def _input(written: str) -> str | None:
+    if not written:
+        return None
+    text = _INPUT_ESCAPE.sub(lambda escape: "\n" if escape[0] == "%" else "%", written)
+    return text if text.endswith("\n") else text + "\n"
+
+
+def _first_group(match: re.Match[str], *names: str) -> Token:
+    return next(Token(match[name], match.start(name)) for name in names if match[name] is not None)
+
+
+def _check_not_meant_as_setting(text: str) -> None:
+    """A setting that is none would be read as a strange minute: say what it was meant to be."""
+    match = _MEANT_AS_SETTING.match(text)
+    if match is None:
+        return
+    name, value = quoted(match[2]), text[match.end() :]
+    if match[1]:
+        message, fix = f"there is a shell's export before {name}", "leave the word out"
+    elif not value:
+        message, fix = f"the setting {name} has no value", 'write ="" for an empty one'
+    elif value.count(value[0]) == 1:
+        message, fix = f"a quote in the setting {name} is never closed", ""
+    else:
+        message = f"there is more after the quoted value of the setting {name}"
+        fix = "put all of it between quotes; a comment has a line of its own"
+    place = Token(text[match.start(2) :], match.start(2))
+    raise ParseError(text, [place.problem(Code.FIELD_FORM, message, fix=fix)])
+
+
+def _check_shorthand(word: Token, problems: list[Problem]) -> None:
+    if word.text in SHORTHANDS or word.text == REBOOT:
+        return
+    known = [*SHORTHANDS, REBOOT]
+    message = f"unknown word {quoted(word.text)}: they are {', '.join(known)}, in lower case"
+    fix = did_you_mean(word.text, known)
+    problems.append(word.problem(Code.CRON_SHORTHAND, message, fix=fix))
+
+
+def _five_fields(text: str, position: int, problems: list[Problem]) -> Token:
+    """The five fields with what is between them."""
+    words: list[Token] = []
+    for kind in KINDS:
+        match = _WORD.match(text, words[-1].end if words else position)
+        if match is None:
+            break
+        word = Token(match[1], match.start(1))
+        words.append(word)
+        if "~" in word.text:
+            message = f"{kind.name}: {quoted(word.text)} is a random time, which only cronie has"
+            fix = "write its first time; in a krontab file, @win(after,...) covers the rest"
+            problems.append(word.problem(Code.CRON_FIELD, message, fix=fix))
+    if not words:
+        words = [Token("", position)]
+    fields = Token(text[words[0].start : words[-1].end], words[0].start)
+    if len(words) < len(KINDS) and not problems:
+        names = ", ".join(kind.name for kind in KINDS)
+        message = f"the line has fewer than the five fields of its time: {names}"
+        fix = "a line is a time and a command, or a setting like LANG=C.UTF-8"
+        problems.append(fields.problem(Code.CRON_FIELD_COUNT, message, fix=fix))
+    return fields
+
+
+def _word(text: str, position: int) -> Token:
+    match = _WORD.match(text, position)
+    return Token("", len(text)) if match is None else Token(match[1], match.start(1))
+
+
+def _check_user(user: Token, problems: list[Problem]) -> None:
+    try:
+        FIELDS["user"].read(user.text)
+    except ParseError as error:
+        message = error.message
+        fix = "a system crontab has the user before the command, such as root"
+        account, colon, _ = user.text.partition(":")
+        if account and colon:
+            message = f"{quoted(user.text)} names a group too, which only FreeBSD's cron reads"
+            fix = f"write {quoted(account)}; a krontab line has group=... for the group"
+        problems.append(user.problem(Code.FIELD_VALUE, message, fix=fix))

@@ -1,0 +1,62 @@
+"""Notes: what a crontab says that Kron does in another way, or not at all.
+
+A note is a warning with a stable code, so that nothing of a crontab goes missing silently.
+docs/crontab.md lists them (a test compares).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from kron.core.tokens import Token
+from kron.jobs.finding import Finding, Severity
+
+
+class NoteCode(StrEnum):
+    """What a note is about, in one stable word."""
+
+    REBOOT = "cron-reboot"
+    ANACRON = "cron-anacron"
+    NEVER = "cron-no-day"
+    MAIL = "cron-mail"
+    DELAY = "cron-delay"
+    SETTING = "cron-setting"
+    LOGIN = "cron-login"
+    ZONE = "cron-zone"
+    QUIET = "cron-quiet"
+    BACKSLASH = "cron-backslash"
+    USER_COLUMN = "cron-user-column"
+    USER_UNKNOWN = "cron-user-unknown"
+    HOME = "cron-home"
+    LAST_LINE = "cron-last-line"
+    INPUT = "cron-input"
+    RUN_PARTS = "cron-run-parts"
+    VARIABLE = "cron-variable"
+    WINDOW = "cron-window"
+    LONG_LINE = "cron-long-line"
+
+
+class Notes:
+    """Collects the notes on one line."""
+
+    def __init__(self, path: str, line: int, text: str) -> None:
+        self._path = path
+        self._line = line
+        self._text = text
+        self.found: list[Finding] = []
+
+    def add(self, code: NoteCode, message: str, token: Token, fix: str = "") -> None:
+        """A note that covers `token`."""
+        self.found.append(
+            Finding(
+                Severity.WARNING,
+                code,
+                message,
+                self._path,
+                self._line,
+                token.start,
+                token.end,
+                fix,
+                self._text,
+            )
+        )

@@ -1,0 +1,26 @@
+"""What is made from the commands is up to date: `make reference` would change nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools import console, reference
+
+
+@pytest.mark.parametrize("path", sorted(reference.files()), ids=lambda path: path.name)
+def test_a_generated_file_is_what_the_commands_say(path: Path) -> None:
+    assert path.read_text(encoding="utf-8") == reference.files()[path], "run: make reference"
+
+
+def test_nothing_else_is_installed() -> None:
+    share = {path for path in (reference.ROOT / "share").rglob("*") if path.is_file()}
+    assert share == {path for path in reference.files() if "share" in path.parts}
+
+
+@pytest.mark.parametrize("page", sorted(console.PAGES), ids=lambda page: page.name)
+def test_every_command_of_a_page_prints_what_the_page_shows(page: Path) -> None:
+    rerun = console.rerun(page, console.PAGES[page])
+    assert rerun.count("\n$ ") >= 10
+    assert rerun == page.read_text(encoding="utf-8"), "run: make reference"
