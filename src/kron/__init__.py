@@ -14,6 +14,10 @@ from kron.core.limits import Limits
 from kron.core.parser import parse_schedule
 from kron.core.schedule import Schedule
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kron import fuzzy as fuzzy
+
 __all__ = [
     "Code",
     "Decision",
@@ -33,3 +37,12 @@ __all__ = [
     "trace",
     "upcoming",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """`kron.fuzzy`, loaded when it is first used: most programs have no use for it."""
+    if name == "fuzzy":
+        import kron.fuzzy
+
+        return kron.fuzzy
+    raise AttributeError(f"module 'kron' has no attribute {name!r}")

@@ -676,7 +676,7 @@ def mended(text: str, problem: kron.Problem) -> list[str]:
     elif match := re.fullmatch(r"write (\S+) as (\S+)", fix):
         instead = [wrong.replace(match[1], match[2])]
     elif match := re.fullmatch(r"write (.+)", fix):
-        instead = [match[1]]
+        instead = match[1].split(" or ")
     elif match := re.fullmatch(r'did you mean "(.+)"\?', fix):
         meant = match[1]
         if problem.code is Code.MODIFIER_UNKNOWN:
@@ -769,7 +769,7 @@ def mended(text: str, problem: kron.Problem) -> list[str]:
 def test_a_fix_mends_the_text_when_put_in_its_place(text: str) -> None:
     (problem,) = refused(text)
     for whole in mended(text, problem):
-        schedule = kron.parse_schedule(whole)
+        schedule = kron.fuzzy.parse_schedule(whole, identity="a")  # `daily` is a fix for @daily
         assert str(schedule) != text
 
 

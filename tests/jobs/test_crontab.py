@@ -315,7 +315,7 @@ def test_a_home_that_does_not_exist_by_its_name_is_not_run_in() -> None:
 
 def test_shorthands_are_those_of_the_schedule_syntax() -> None:
     for word, fields in SHORTHANDS.items():
-        assert shorthand_fix(word) == f"write {fields}"
+        assert (shorthand_fix(word) or "").startswith(f"write {fields}")
         entry = only(read_text(f"{word} run\n"))
         assert entry.schedule_text == f"{fields} {POLICY}"
 

@@ -248,7 +248,14 @@ _SHORTHANDS = {
 }
 
 
+_FUZZY_KIN = ("hourly", "daily", "weekly")
+"""The shorthands that are fuzzy schedules too, which scatter what these pile up."""
+
+
 def shorthand_fix(word: str) -> str | None:
     """What to write for `@daily` and its kin, or None when `word` is no such shorthand."""
     spelled = _SHORTHANDS.get(word.lower())
-    return None if spelled is None else f"write {spelled}"
+    if spelled is None:
+        return None
+    kin = word.lower().removeprefix("@")
+    return f"write {spelled} or {kin}" if kin in _FUZZY_KIN else f"write {spelled}"

@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 
     from kron.core.schedule import Schedule
 
-_TOKEN = re.compile(rf'@[^ \t"()]*+\((?:[^"()]|{STRING})*+\)|[^ \t]++')
-_FIELD = re.compile(rf'([^ \t="@]++)=({STRING}|[^ \t"]*+)(?![^ \t])')
+TOKEN = re.compile(rf'@([^ \t"()]*+)\((?:[^"()]|{STRING})*+\)|[^ \t]++')
+"""A modifier, which may hold quoted spaces, or a word."""
+FIELD = re.compile(rf'([^ \t="@]++)=({STRING}|[^ \t"]*+)(?![^ \t])')
+"""`key=value` or `key="value"`, whole."""
 _STRAY = re.compile(rf'(?:[^ \t"]|{STRING})++|"')
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
 _EXAMPLE = 'command="/usr/bin/backup --all"'
@@ -138,7 +140,7 @@ def _head(text: str, problems: list[Problem]) -> tuple[str, int]:
     """
     words: list[Token] = []
     start = len(text)
-    for match in _TOKEN.finditer(text):
+    for match in TOKEN.finditer(text):
         token = Token(match[0], match.start())
         if token.text.startswith("@"):
             continue
@@ -170,7 +172,7 @@ def _fields(text: str, start: int, problems: list[Problem]) -> dict[str, Any]:
         position = _after_spaces(text, position)
         if position == len(text):
             break
-        field = _FIELD.match(text, position)
+        field = FIELD.match(text, position)
         if field is None:
             problems.append(_malformed(text, position))
             position = max(problems[-1].end, position + 1)

@@ -1,0 +1,31 @@
+"""Fuzzy schedules: `daily around 14:00 utc+9`, a placeholder, then a cron expression. Pure."""
+
+from kron.fuzzy.baseline import Baseline, is_fuzzy, parse_schedule, read_baseline
+from kron.fuzzy.collision import Cause, Collision, collisions
+from kron.fuzzy.expression import Expression, parse
+from kron.fuzzy.hashing import fnv1a_32
+from kron.fuzzy.pattern import Around, Between, Kind, Pattern
+from kron.fuzzy.problem import ERR_CODES, FuzzyProblem
+from kron.fuzzy.scatter import Scattered, scatter, scattered
+
+__all__ = [
+    "ERR_CODES",
+    "Around",
+    "Baseline",
+    "Between",
+    "Cause",
+    "Collision",
+    "Expression",
+    "FuzzyProblem",
+    "Kind",
+    "Pattern",
+    "Scattered",
+    "collisions",
+    "fnv1a_32",
+    "is_fuzzy",
+    "parse",
+    "parse_schedule",
+    "read_baseline",
+    "scatter",
+    "scattered",
+]

@@ -1,0 +1,116 @@
+"""The text of a schedule whose baseline may be a fuzzy expression instead of five cron fields.
+
+`daily between 9:00 and 17:00 @win(after,10m)` is scattered with the identity of its job, and is
+then an ordinary schedule. Text that begins with cron fields goes to the core as it is.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kron.core import parser
+from kron.core.errors import SHOWN_PROBLEMS, Code, ParseError, Problem, quoted
+from kron.core.frozen import Frozen
+from kron.core.limits import DEFAULT_LIMITS, Limits
+from kron.core.schedule import Schedule
+from kron.core.tokens import forbidden_characters, scan
+from kron.fuzzy.expression import Expression, parse
+from kron.fuzzy.problem import FuzzyProblem
+from kron.fuzzy.scatter import scattered
+
+# One letter alone is left to the core: other crons have H, L and W, which it refuses by name.
+_FUZZY = re.compile(r"[ \t]*+[A-Za-z]{2}")
+_FIRST_MODIFIER = re.compile(r"(?<![^ \t])@")
+_ANY_CRON = "0 0 * * *"
+_ROOM_FOR_CRON = 64
+
+
+class Baseline(Frozen):
+    """A schedule, and what its fuzzy baseline was; None where it was written in cron fields."""
+
+    schedule: Schedule
+    expression: Expression | None = None
+    warnings: tuple[FuzzyProblem, ...] = ()
+
+
+def is_fuzzy(text: str) -> bool:
+    """Whether the text of a schedule begins with a word and not with a cron field."""
+    return _FUZZY.match(text) is not None
+
+
+def parse_schedule(text: str, *, identity: str, limits: Limits = DEFAULT_LIMITS) -> Schedule:
+    """The schedule that `text` says; a `ParseError` that lists all of its problems otherwise."""
+    if _FUZZY.match(text) is None:
+        return parser.parse_schedule(text, limits)
+    return read_baseline(text, identity=identity, limits=limits).schedule
+
+
+def read_baseline(text: str, *, identity: str, limits: Limits = DEFAULT_LIMITS) -> Baseline:
+    """The same, with the expression and the warnings of a fuzzy baseline."""
+    if not is_fuzzy(text):
+        return Baseline(parser.parse_schedule(text, limits))
+    if len(text) > limits.line_bytes or _size(text) > limits.line_bytes:
+        message = f"the schedule is longer than {limits.line_bytes} bytes"
+        raise ParseError.single(text, Code.LIMIT, message, end=1)
+    problems = forbidden_characters(text)
+    if problems:
+        raise ParseError(text, problems)
+    modifier = _FIRST_MODIFIER.search(text)
+    end = modifier.start() if modifier else len(text)
+    expression = _expression(text[:end], problems)
+    result = scattered(expression, identity) if expression else None
+    modifiers = _modifiers(text[end:], end, problems)
+    cron = result.cron if result else _ANY_CRON  # a bad expression hides no bad modifier
+    schedule = _schedule(cron, modifiers, end, limits, problems)
+    if problems or schedule is None or result is None:
+        problems.sort(key=lambda problem: problem.start)
+        raise ParseError(text, problems[:SHOWN_PROBLEMS])
+    return Baseline(schedule, expression, result.warnings)
+
+
+def _size(text: str) -> int:
+    return len(text.encode(errors="surrogatepass"))
+
+
+def _expression(text: str, problems: list[Problem]) -> Expression | None:
+    try:
+        return parse(text)
+    except ParseError as error:
+        problems.extend(error.problems)
+        return None
+
+
+def _modifiers(text: str, start: int, problems: list[Problem]) -> str:
+    """What follows the expression, with blanks where something other than a modifier was."""
+    words, modifiers = scan(text, [])  # what is malformed the core will say
+    for modifier in modifiers:
+        if modifier.name == "tz":
+            message = f"{quoted(modifier.token.text)} cannot stand beside a fuzzy schedule"
+            rule = f"{message}: its times are in UTC, or carry their own offset"
+            fix = "leave it out and write the offset after the time: daily around 14:00 utc+9"
+            token = modifier.token.replace(start=modifier.token.start + start)
+            problems.append(token.problem(Code.FUZZY_WITH_TZ, rule, fix=fix))
+            break
+    if not words:
+        return text
+    first = words[0].replace(start=words[0].start + start)
+    message = f"{quoted(first.text)} stands after a modifier"
+    fix = "put the whole fuzzy schedule before the modifiers"
+    problems.append(FuzzyProblem(Code.UNSUPPORTED_SYNTAX, message, first.start, first.end, fix=fix))
+    characters = list(text)
+    for word in words:
+        characters[word.start : word.end] = " " * len(word.text)
+    return "".join(characters)
+
+
+def _schedule(
+    cron: str, modifiers: str, start: int, limits: Limits, problems: list[Problem]
+) -> Schedule | None:
+    """The schedule of the cron expression and the modifiers, which began at `start`."""
+    roomy = limits.replace(line_bytes=limits.line_bytes + _ROOM_FOR_CRON)
+    try:
+        return parser.parse_schedule(f"{cron} {modifiers}", roomy)
+    except ParseError as error:
+        moved = start - len(cron) - 1
+        problems.extend(problem.shifted(moved) for problem in error.problems)
+        return None

@@ -1,0 +1,60 @@
+"""Places: a warning points at the part of the line that it is about."""
+
+from __future__ import annotations
+
+import pytest
+
+from kron.core.cron import DAY_OF_WEEK, HOUR, MINUTE
+from kron.jobs.advice.place import Places
+from kron.jobs.advice.remark import SCHEDULE, Part, cron_field, field, modifier
+
+LINE = (
+    '\t5 2  * * MON @win(after,2h) @seed(stable,salt="a ) @tz(x) b=c") @only(hours=2) '
+    'name=a command="echo \\"user=x\\" @win(y) \\\\ end" user=backup env=A=1 env=B=2'
+)
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        pytest.param(SCHEDULE, "5 2  * * MON", id="schedule"),
+        pytest.param(cron_field(MINUTE), "5", id="minute"),
+        pytest.param(cron_field(HOUR), "2", id="hour"),
+        pytest.param(cron_field(DAY_OF_WEEK), "MON", id="day of week"),
+        pytest.param(modifier("win"), "@win(after,2h)", id="modifier"),
+        pytest.param(
+            modifier("seed"), '@seed(stable,salt="a ) @tz(x) b=c")', id="modifier with a string"
+        ),
+        pytest.param(modifier("tz"), "5 2  * * MON", id="a modifier that is not there"),
+        pytest.param(field("user"), "user=backup", id="field"),
+        pytest.param(field("env"), "env=A=1", id="the first of several"),
+        pytest.param(field("command", "end"), "end", id="a word of the command"),
+        pytest.param(field("command", "\\"), "\\\\"[:1], id="a backslash"),
+        pytest.param(field("command", '"user=x"'), '\\"user=x\\"', id="an escaped word"),
+        pytest.param(
+            field("command", "none"),
+            'command="echo \\"user=x\\" @win(y) \\\\ end"',
+            id="a word that is not there",
+        ),
+        pytest.param(field("cwd"), LINE, id="a field that is not there"),
+    ],
+)
+def test_a_part_is_found_where_it_stands(part: Part, expected: str) -> None:
+    start, end = Places(LINE).of(part)
+    assert LINE[start:end] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(
+            "daily between 9:00 and 17:00 name=a", "daily between 9:00 and 17:00", id="fuzzy"
+        ),
+        pytest.param("@win(after,2h) 0 0 * * * name=a", "0", id="modifiers first"),
+        pytest.param("name=a", "name=a", id="no schedule"),
+        pytest.param("", "", id="nothing"),
+    ],
+)
+def test_a_cron_field_that_is_not_there_is_the_whole_schedule(text: str, expected: str) -> None:
+    start, end = Places(text).of(cron_field(MINUTE))
+    assert text[start:end] == expected
