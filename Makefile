@@ -23,6 +23,7 @@ help: ## List the targets
 
 demo: $(STAMP) ## Show Kron at work, in a minute or less
 	@$(PY) demo/engine.py
+	@$(PY) demo/krontab.py
 
 test: lint types contracts unit docs ## Check everything: the five targets below
 
