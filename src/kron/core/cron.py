@@ -237,7 +237,7 @@ def _spelled_like(kind: FieldKind, example: str, value: int) -> str:
     return str(value) if example.isdigit() else kind.spelled(value)
 
 
-_SHORTHANDS = {
+SHORTHANDS = {
     "@hourly": "0 * * * *",
     "@daily": "0 0 * * *",
     "@midnight": "0 0 * * *",
@@ -246,7 +246,7 @@ _SHORTHANDS = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
 }
-
+"""What each of cron's words stands for. Crontabs have them; schedules do not."""
 
 _FUZZY_KIN = ("hourly", "daily", "weekly")
 """The shorthands that are fuzzy schedules too, which scatter what these pile up."""
@@ -254,7 +254,7 @@ _FUZZY_KIN = ("hourly", "daily", "weekly")
 
 def shorthand_fix(word: str) -> str | None:
     """What to write for `@daily` and its kin, or None when `word` is no such shorthand."""
-    spelled = _SHORTHANDS.get(word.lower())
+    spelled = SHORTHANDS.get(word.lower())
     if spelled is None:
         return None
     kin = word.lower().removeprefix("@")

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator
 from enum import StrEnum
 
+from kron.core.cron import SHORTHANDS
 from kron.core.errors import Code, ParseError, Problem
 from kron.core.frozen import Frozen
 from kron.core.limits import DEFAULT_LIMITS, Limits
@@ -19,7 +20,6 @@ from kron.core.tokens import Token, forbidden_characters
 from kron.jobs.crontab.environment import Environment, HomeOf
 from kron.jobs.crontab.line import (
     REBOOT,
-    SHORTHANDS,
     JobLine,
     Setting,
     is_anacron,

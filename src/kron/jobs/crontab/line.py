@@ -8,24 +8,13 @@ from __future__ import annotations
 
 import re
 
-from kron.core.cron import KINDS
+from kron.core.cron import KINDS, SHORTHANDS
 from kron.core.errors import Code, ParseError, Problem, did_you_mean, quoted
 from kron.core.frozen import Frozen
 from kron.core.tokens import Token
 from kron.jobs.fields import FIELDS
 
 REBOOT = "@reboot"
-SHORTHANDS = {
-    "@hourly": "0 * * * *",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
-    "@weekly": "0 0 * * 0",
-    "@monthly": "0 0 1 * *",
-    "@yearly": "0 0 1 1 *",
-    "@annually": "0 0 1 1 *",
-}
-"""What each word stands for. cron has them in lower case only."""
-
 _SETTING = re.compile(
     r"""[ \t]*+ (?: "(?P<double>[^"=]*+)" | '(?P<single>[^'=]*+)' | (?P<bare>(?!["'])[^ \t=]*+) )
     [ \t]*+ = [ \t]*+
