@@ -55,9 +55,14 @@ def moment_of(arguments: Namespace) -> datetime:
     return now() if at is None else at
 
 
+def node_of(arguments: Namespace) -> Node:
+    """The node that `--node-id` names, or none."""
+    return Node() if arguments.node_id is None else find_node(arguments.node_id)
+
+
 def load_configuration(arguments: Namespace, terminal: Terminal) -> Configuration:
     """The files that the command line names, or the default ones, with their errors."""
-    node = Node() if arguments.node_id is None else find_node(arguments.node_id)
+    node = node_of(arguments)
     access = own_access(insecure=arguments.allow_insecure_config)
     paths = arguments.file or default_paths()
     with Progress(terminal, "reading lines") as progress:

@@ -15,9 +15,9 @@ from kron.engine.job import Job
 from kron.engine.survey import due_s
 from kron.jobs.configuration import Configuration, load
 from kron.jobs.entry import Entry, read_schedule
-from kron.jobs.identity import Node, find_node
+from kron.jobs.identity import Node
 from kron.jobs.source import own_access
-from kron.krontab.jobs import moment_of
+from kron.krontab.jobs import moment_of, node_of
 from kron.krontab.parser import Parser, add_at, add_format, number_up_to
 from kron.krontab.progress import Progress
 from kron.krontab.terminal import Terminal
@@ -77,7 +77,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     """Run the command."""
     at_s = to_seconds(moment_of(arguments))
     until_s = at_s + arguments.days * DAY_S
-    node = Node() if arguments.node_id is None else find_node(arguments.node_id)
+    node = node_of(arguments)
     root = os.path.abspath(arguments.before)  # noqa: PTH100
     before = _jobs(arguments.before, root, node, arguments)
     after = _jobs(arguments.after, root, node, arguments)

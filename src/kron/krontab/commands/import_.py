@@ -9,12 +9,15 @@ from kron.core.duration import parse_duration
 from kron.core.errors import ParseError
 from kron.core.frozen import Frozen
 from kron.jobs.crontab.conversion import AUTO, Conversion, convert
-from kron.jobs.crontab.crontab import Crontab, Kind, Place, place_of, read_crontab
-from kron.jobs.crontab.zone import system_zone
+from kron.jobs.crontab.crontab import Crontab
 from kron.jobs.fields import read_name
 from kron.jobs.finding import Finding
-from kron.jobs.source import STANDARD_INPUT, own_access, read_file
-from kron.krontab.jobs import standard_input
+from kron.krontab.crontabs import (
+    add_crontab_options,
+    read_named_crontab,
+    wrong_crontab_options,
+    zone_of,
+)
 from kron.krontab.parser import Parser, add_format
 from kron.krontab.report import finding_document, finding_lines
 from kron.krontab.terminal import Terminal
@@ -50,17 +53,13 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "files", metavar="FILE", nargs="+", help="a crontab, or - for standard input"
     )
-    parser.add_argument("--system", action="store_true", help="the lines have a user column")
-    parser.add_argument("--user", metavar="NAME", help="the lines are those of this user's crontab")
+    add_crontab_options(parser)
     parser.add_argument(
         "--spread",
         type=_spread,
         metavar="WINDOW",
         help="give each job a window: a duration such as 15m, or auto, which proposes one that "
         "takes at most a quarter of the time between runs",
-    )
-    parser.add_argument(
-        "--tz", metavar="ZONE", help="the zone of times without a CRON_TZ; default: this host's"
     )
     parser.add_argument(
         "--no-environment",
@@ -72,10 +71,10 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     """Run the command."""
-    if arguments.system and arguments.user is not None:
-        terminal.error("krontab import: --system and --user exclude each other")
+    if wrong := wrong_crontab_options(arguments):
+        terminal.error(f"krontab import: {wrong}")
         return 2
-    zone = arguments.tz or system_zone()
+    zone = zone_of(arguments)
     imported = [_import(path, zone, arguments) for path in arguments.files]
     if arguments.format == "json":
         terminal.print_json(_document(imported, zone))
@@ -96,29 +95,13 @@ def _spread(text: str) -> int | str:
 
 
 def _import(path: str, zone: str, arguments: Namespace) -> Imported:
-    is_input = path == STANDARD_INPUT
-    data = standard_input() if is_input else read_file(path, own_access(insecure=True))
-    place = place_of(path) or Place(Kind.USER)
-    if arguments.system:
-        place = Place(Kind.SYSTEM)
-    elif arguments.user is not None:
-        place = Place(Kind.USER, arguments.user)
-    crontab = read_crontab(data, path, place, zone=zone, home_of=_home_of)
+    crontab = read_named_crontab(path, arguments, zone=zone)
     if len(arguments.files) > 1:
         crontab = _prefixed(crontab)
     spread = arguments.spread
     return Imported(
         crontab, convert(crontab, spread=spread, environment=not arguments.no_environment)
     )
-
-
-def _home_of(user: str) -> str | None:
-    import pwd
-
-    try:
-        return pwd.getpwnam(user).pw_dir
-    except KeyError:
-        return None
 
 
 def _prefixed(crontab: Crontab) -> Crontab:

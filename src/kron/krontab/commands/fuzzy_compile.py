@@ -1,0 +1,252 @@
+"""`krontab fuzzy compile`: resolve the fuzzy schedules of workflow files to cron."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+
+from kron.core.errors import Code, quoted
+from kron.core.instant import to_seconds
+from kron.core.words import describe
+from kron.jobs.finding import Finding, Severity
+from kron.krontab.annotations import github_lines
+from kron.krontab.jobs import moment_of
+from kron.krontab.parser import Parser, add_at, add_format
+from kron.krontab.progress import Progress
+from kron.krontab.report import finding_document, finding_lines
+from kron.krontab.table import table
+from kron.krontab.terminal import Terminal
+from kron.krontab.workflows import (
+    Compilation,
+    Workflow,
+    WorkflowSchedule,
+    compile_workflows,
+    is_slug,
+    replace_files,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from typing import Any
+
+DESCRIPTION = """\
+Find the schedules under `on` in GitHub Actions YAML and in the front matter of Markdown workflows,
+and resolve the fuzzy ones to cron. A schedule is scattered by owner/name/path of its file, so it
+stays the same until the file moves.
+
+Without --write nothing is changed: the differences are shown. Only the schedules change, and the
+fuzzy text stays behind them in a comment, by which the next compilation knows them again:
+
+    - cron: "13 14 * * *" # fuzzy: daily around 14:00
+
+If any file has an error, none is written. Needs PyYAML: pip install 'krond[yaml]'."""
+EXAMPLES = (
+    ("krontab fuzzy compile .github/workflows", "what would change"),
+    ("krontab fuzzy compile --write .github/workflows", "change it"),
+    ("krontab fuzzy compile --check --format github .", "in CI: exit code 1 if it is out of date"),
+    ("krontab fuzzy compile --repo octo/tools report.md", "outside of a clone"),
+)
+
+_SYSTEM_ERRORS = (Code.FILE_UNREADABLE, Code.FILE_UNWRITABLE)
+_DIFFERENCE_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+_SHOWN_COLLISIONS = 3
+
+
+def add_arguments(parser: Parser) -> None:
+    """The arguments of the command."""
+    parser.add_argument(
+        "paths",
+        metavar="PATH",
+        nargs="+",
+        help="a workflow, or a directory to look for *.md, *.yml and *.yaml in; hidden ones are "
+        "left out, except .github",
+    )
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument("--write", action="store_true", help="edit the files in place")
+    action.add_argument(
+        "--check",
+        action="store_true",
+        help="write nothing, and exit with 1 if a file is out of date",
+    )
+    parser.add_argument(
+        "--repo",
+        type=_slug,
+        metavar="OWNER/NAME",
+        help="the repository; default: that of the git remote origin",
+    )
+    parser.add_argument("--no-heatmap", action="store_true", help="leave out the heatmap")
+    add_at(parser, "the moment from which the heatmap counts runs")
+    add_format(parser, github="annotations for GitHub Actions")
+
+
+def run(arguments: Namespace, terminal: Terminal) -> int:
+    """Run the command."""
+    with Progress(terminal, "reading files") as progress:
+        compilation = compile_workflows(arguments.paths, arguments.repo, progress=progress.advance)
+    findings = list(compilation.findings)
+    if arguments.check:
+        findings += (each for file in compilation.outdated for each in file.outdated_findings())
+        findings.sort(key=lambda finding: (finding.path, finding.line, finding.start))
+    is_written = bool(arguments.write and not compilation.errors)
+    if is_written:
+        replace_files([workflow.replacement() for workflow in compilation.outdated])
+    if arguments.format == "json":
+        terminal.print_json(_document(compilation, findings, arguments, is_written=is_written))
+    elif arguments.format == "github":
+        for line in github_lines(findings):
+            terminal.print(line.replace("title=krontab lint", "title=krontab fuzzy compile", 1))
+    else:
+        _print_text(compilation, findings, arguments, terminal)
+    return _exit_code(findings)
+
+
+def _slug(text: str) -> str:
+    if is_slug(text):
+        return text
+    raise argparse.ArgumentTypeError(f"{quoted(text)} is not OWNER/NAME, such as octo/tools")
+
+
+def _exit_code(findings: list[Finding]) -> int:
+    codes = {finding.code for finding in findings if finding.severity is Severity.ERROR}
+    if codes & set(_SYSTEM_ERRORS):
+        return 2
+    return int(bool(codes))
+
+
+def _print_text(
+    compilation: Compilation, findings: list[Finding], arguments: Namespace, terminal: Terminal
+) -> None:
+    _print_findings(findings, terminal)
+    if compilation.unshown:
+        terminal.error(f"... and {_many(compilation.unshown, 'more finding')}")
+    for path, why in compilation.without:
+        terminal.error(f"{path}: nothing to compile: {why}")
+    if compilation.errors:
+        terminal.error(f"{_many(len(compilation.errors), 'error')}: nothing is written")
+        return
+    if not (arguments.write or arguments.check):
+        for workflow in compilation.outdated:
+            _print_difference(workflow, terminal)
+    _print_table(compilation, terminal, is_written=arguments.write)
+    terminal.print(_summary(compilation, arguments))
+    if not (arguments.check or arguments.no_heatmap):
+        _print_heatmap(compilation, arguments, terminal)
+
+
+def _print_findings(findings: Iterable[Finding], terminal: Terminal) -> None:
+    """All of them, but not every collision: in a large repository there are many by chance."""
+    collisions = 0
+    for finding in findings:
+        collisions += finding.code == Code.COLLISION
+        if finding.code == Code.COLLISION and collisions > _SHOWN_COLLISIONS:
+            continue
+        for line in finding_lines(finding, terminal.styled_error):
+            terminal.error(line)
+    if collisions > _SHOWN_COLLISIONS:
+        more = _many(collisions - _SHOWN_COLLISIONS, "more collision")
+        terminal.error(f"... and {more}; --format json has all")
+
+
+def _print_difference(workflow: Workflow, terminal: Terminal) -> None:
+    for line in workflow.difference():
+        style = _DIFFERENCE_STYLES.get(line[:1])
+        shown = _harmless(line) if terminal.output.isatty() else line
+        terminal.print(terminal.styled(shown, style) if style else shown)
+    terminal.print()
+
+
+def _harmless(line: str) -> str:
+    """A line without what a terminal would obey: the body of a Markdown file may hold anything."""
+    line = line.removesuffix("\r")
+    return "".join(each if each.isprintable() or each == "\t" else "\ufffd" for each in line)
+
+
+def _print_table(compilation: Compilation, terminal: Terminal, *, is_written: bool) -> None:
+    rows = []
+    for workflow in compilation.workflows:
+        lines = [each.slot.line for each in workflow.schedules]
+        lines = workflow.lines_after() if is_written else lines
+        for each, number in zip(workflow.schedules, lines, strict=True):
+            if each.expression:
+                place = f"{workflow.path}:{number}"
+                rows.append((each.expression, each.cron, describe(each.schedule), place))
+    if not rows:
+        return
+    head = ("SCHEDULE", "CRON", "MEANING", "FILE")
+    for line in table(terminal, head, rows, styles={"CRON": "bold", "FILE": "dim"}):
+        terminal.print(line)
+    terminal.print()
+
+
+def _summary(compilation: Compilation, arguments: Namespace) -> str:
+    schedules = sum(len(workflow.schedules) for workflow in compilation.workflows)
+    files = len(compilation.workflows)
+    outdated = len(compilation.outdated)
+    found = f"{_many(schedules, 'schedule')} in {_many(files, 'file')}"
+    if not files:
+        return "no schedules"
+    if not outdated:
+        return f"{found}: up to date"
+    if arguments.write:
+        return f"{found}: {_many(outdated, 'file')} written"
+    hint = "" if arguments.check else "; --write writes them"
+    return f"{found}: {_many(outdated, 'file')} out of date{hint}"
+
+
+def _print_heatmap(compilation: Compilation, arguments: Namespace, terminal: Terminal) -> None:
+    from kron.krontab.heatmap import heatmap_lines
+
+    lines = heatmap_lines(compilation.jobs, to_seconds(moment_of(arguments)), terminal.styled_error)
+    if lines:
+        terminal.output.flush()  # so that the two streams meet in order
+        terminal.error("")
+    for line in lines:
+        terminal.error(line)
+
+
+def _document(
+    compilation: Compilation, findings: list[Finding], arguments: Namespace, *, is_written: bool
+) -> dict[str, Any]:
+    errors = sum(finding.severity is Severity.ERROR for finding in findings)
+    return {
+        "schema": "krontab.fuzzy.compile/1",
+        "action": "write" if arguments.write else "check" if arguments.check else "show",
+        "files": [
+            _file_document(workflow, is_written=is_written) for workflow in compilation.workflows
+        ],
+        "without_schedule": [path for path, _ in compilation.without],
+        "errors": errors,
+        "warnings": len(findings) - errors,
+        "unshown": compilation.unshown,
+        "findings": [finding_document(finding) for finding in findings],
+    }
+
+
+def _file_document(workflow: Workflow, *, is_written: bool) -> dict[str, Any]:
+    return {
+        "path": workflow.path,
+        "identifier": workflow.identifier or None,
+        "current": workflow.is_current,
+        "written": is_written and not workflow.is_current,
+        "diff": workflow.difference(),
+        "schedules": [_schedule_document(each) for each in workflow.schedules],
+    }
+
+
+def _schedule_document(schedule: WorkflowSchedule) -> dict[str, Any]:
+    return {
+        "line": schedule.slot.line,
+        "column": schedule.slot.column + 1,
+        "expression": schedule.expression or None,
+        "identifier": schedule.identifier or None,
+        "found": schedule.slot.value,
+        "cron": schedule.cron,
+        "timezone": schedule.schedule.zone.key,
+        "meaning": describe(schedule.schedule),
+        "current": schedule.is_current,
+    }
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

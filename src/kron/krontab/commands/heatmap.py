@@ -1,0 +1,263 @@
+"""`krontab heatmap`: when everything runs, as a week by hour."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+
+from kron.core.errors import quoted
+from kron.core.instant import to_seconds
+from kron.engine.job import Job
+from kron.fleet import Busy, Tally, busiest, count_firings
+from kron.fleet.tally import MINUTES_A_DAY
+from kron.jobs.configuration import ConfigurationError
+from kron.jobs.crontab.crontab import Crontab
+from kron.jobs.entry import Entry
+from kron.jobs.source import STANDARD_INPUT
+from kron.krontab.crontabs import (
+    add_crontab_options,
+    read_named_crontab,
+    wrong_crontab_options,
+    zone_of,
+)
+from kron.krontab.heatmap import (
+    DEFAULT_WEEKS,
+    USUAL_BUCKETS,
+    USUAL_UP_TO,
+    document,
+    grid_lines,
+    hour_lines,
+    minute_lines,
+    rows,
+)
+from kron.krontab.jobs import load_configuration, moment_of, node_of
+from kron.krontab.parser import Parser, add_at, add_format, add_source, number_up_to
+from kron.krontab.progress import Progress
+from kron.krontab.report import finding_lines
+from kron.krontab.terminal import Terminal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+DESCRIPTION = """\
+Show when all jobs run together, as a grid of weekdays and hours in UTC. Runs of the coming weeks
+are counted as they will happen: chosen times, days of the month, months, daylight saving.
+
+The heatmap is for people, so it goes to standard error; --format json and csv print the counts on
+standard output. PATH is the same as --file. Without any file, krond's directories are read."""
+EXAMPLES = (
+    ("krontab heatmap", "what krond will run"),
+    ("krontab heatmap jobs.kron --hourly --minute", "where the spikes are, and whose they are"),
+    ("krontab heatmap --crontab /etc/crontab /etc/cron.d/*", "the midnight storm of a host"),
+    (
+        "krontab import --spread auto /etc/crontab | krontab heatmap -",
+        "the same jobs, if they had windows",
+    ),
+    ("krontab heatmap --workflows .github/workflows", "the workflows of a repository"),
+    ("krontab heatmap --minute --format csv > minutes.csv", "a table for a spreadsheet"),
+)
+_MOST_WEEKS = 106
+"""Two years: enough for every month, on any weekday."""
+
+
+def add_arguments(parser: Parser) -> None:
+    """The arguments of the command."""
+    parser.add_argument(
+        "paths",
+        metavar="PATH",
+        nargs="*",
+        help="a krontab file, a directory of *.kron files, or - for standard input",
+    )
+    parser.add_argument("--hourly", action="store_true", help="also show runs by hour of the day")
+    parser.add_argument(
+        "--minute",
+        action="store_true",
+        help="also show runs by minute of the hour, and the busiest minutes of the day with "
+        "some of their jobs",
+    )
+    parser.add_argument(
+        "--top",
+        type=number_up_to(MINUTES_A_DAY),
+        default=10,
+        metavar="N",
+        help="how many of the busiest minutes to show; default: 10",
+    )
+    parser.add_argument(
+        "--weeks",
+        type=number_up_to(_MOST_WEEKS),
+        default=DEFAULT_WEEKS,
+        metavar="N",
+        help=f"how far to look ahead; cells show the mean; default: {DEFAULT_WEEKS}",
+    )
+    parser.add_argument(
+        "--buckets",
+        type=_buckets,
+        metavar="A,B,C,D",
+        help="the least runs for each of the four glyphs, to compare heatmaps; default: "
+        f"{','.join(map(str, USUAL_BUCKETS))}, or quarters of the busiest cell if it has more than "
+        f"{USUAL_UP_TO}",
+    )
+    add_at(parser, "the moment to count from")
+    add_format(parser, csv="one table: cells, or with --hourly or --minute that view")
+    crontabs = parser.add_argument_group("crontabs")
+    crontabs.add_argument(
+        "--crontab",
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="crontabs, or - for standard input",
+    )
+    add_crontab_options(crontabs)
+    workflows = parser.add_argument_group("workflows")
+    workflows.add_argument(
+        "--workflows",
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="PATH",
+        help="workflows of GitHub, or directories to look for them in; needs PyYAML",
+    )
+    workflows.add_argument(
+        "--repo",
+        type=_slug,
+        metavar="OWNER/NAME",
+        help="their repository, for fuzzy schedules; default: that of the git remote origin",
+    )
+    add_source(parser)
+
+
+def run(arguments: Namespace, terminal: Terminal) -> int:
+    """Run the command."""
+    if wrong := _wrong_usage(arguments):
+        terminal.error(f"krontab heatmap: {wrong}")
+        return 2
+    named = _jobs(arguments, terminal)
+    names = {job.identity: name for name, job in named}
+    tally, busy = _count([job for _, job in named], arguments, terminal)
+    if arguments.format == "json":
+        terminal.print_json(document(tally, busy, names))
+    elif arguments.format == "csv":
+        for row in rows(tally, by_minute=arguments.minute, by_hour=arguments.hourly):
+            terminal.print(",".join(map(str, row)))
+    else:
+        for line in _lines(tally, busy, names, arguments, terminal):
+            terminal.error(line)
+    return 0
+
+
+def _wrong_usage(arguments: Namespace) -> str:
+    if wrong := wrong_crontab_options(arguments):
+        return wrong
+    for option in ("system", "user", "tz"):
+        if getattr(arguments, option) not in (None, False) and not arguments.crontab:
+            return f"--{option} is about crontabs: name one with --crontab"
+    if arguments.repo is not None and not arguments.workflows:
+        return "--repo is about workflows: name them with --workflows"
+    if arguments.format == "csv" and arguments.hourly and arguments.minute:
+        return "csv is one table: ask for --hourly or for --minute"
+    named = [*arguments.paths, *arguments.file, *arguments.crontab]
+    if named.count(STANDARD_INPUT) > 1:
+        return "standard input can be read once only"
+    return ""
+
+
+def _buckets(text: str) -> tuple[int, ...]:
+    bounds = tuple(int(part) for part in text.split(",") if part.isdecimal() and len(part) <= 9)
+    rising = all(first < second for first, second in zip((0, *bounds), bounds, strict=False))
+    if len(bounds) == 4 and rising and text.count(",") == 3:
+        return bounds
+    message = f"{quoted(text)} is not four rising numbers from 1 on, such as 1,2,4,7"
+    raise argparse.ArgumentTypeError(message)
+
+
+def _slug(text: str) -> str:
+    from kron.krontab.workflows import is_slug
+
+    if is_slug(text):
+        return text
+    raise argparse.ArgumentTypeError(f"{quoted(text)} is not OWNER/NAME, such as octo/tools")
+
+
+def _jobs(arguments: Namespace, terminal: Terminal) -> list[tuple[str, Job]]:
+    """Every job that the command line names, with what people call it."""
+    entries: list[Entry] = []
+    arguments.file = [*arguments.paths, *arguments.file]
+    if arguments.file or not (arguments.crontab or arguments.workflows):
+        entries.extend(load_configuration(arguments, terminal).checked().entries)
+    crontabs = _crontabs(arguments)
+    findings = [finding for crontab in crontabs for finding in crontab.findings]
+    if findings:
+        raise ConfigurationError(findings, 0)
+    for crontab in crontabs:
+        _tell_of_omissions(crontab, terminal)
+        entries.extend(crontab.entries)
+    workflows = [(job.identity, job) for job in _workflows(arguments, terminal)]
+    return [*((entry.name, entry.job) for entry in entries), *workflows]
+
+
+def _crontabs(arguments: Namespace) -> list[Crontab]:
+    if not arguments.crontab:
+        return []
+    zone = zone_of(arguments)
+    node = node_of(arguments)
+    # Named twice is read once, as with krontab files.
+    paths = {os.path.abspath(path): path for path in arguments.crontab}  # noqa: PTH100
+    return [read_named_crontab(path, arguments, zone=zone, node=node) for path in paths.values()]
+
+
+def _workflows(arguments: Namespace, terminal: Terminal) -> list[Job]:
+    if not arguments.workflows:
+        return []
+    from kron.krontab.workflows import schedules_of
+
+    with Progress(terminal, "reading workflows") as progress:
+        return schedules_of(arguments.workflows, arguments.repo, progress=progress.advance)
+
+
+def _tell_of_omissions(crontab: Crontab, terminal: Terminal) -> None:
+    """A line such as `@reboot`, which is in no heatmap, is told of."""
+    for line in crontab.lines:
+        if line.omitted and line.setting is None:
+            for note in line.notes:
+                for text in finding_lines(note, terminal.styled_error):
+                    terminal.error(text)
+
+
+def _count(jobs: list[Job], arguments: Namespace, terminal: Terminal) -> tuple[Tally, list[Busy]]:
+    at_s = to_seconds(moment_of(arguments))
+    rounds = 2 if arguments.minute else 1
+    with Progress(terminal, "counting runs", rounds * len(jobs)) as progress:
+        tally = count_firings(
+            jobs,
+            at_s,
+            arguments.weeks,
+            by_minute=arguments.minute,
+            progress=progress.advance,
+        )
+        if not arguments.minute:
+            return tally, []
+        return tally, busiest(jobs, tally, arguments.top, progress=progress.advance)
+
+
+def _lines(
+    tally: Tally,
+    busy: list[Busy],
+    names: dict[str, str],
+    arguments: Namespace,
+    terminal: Terminal,
+) -> Iterator[str]:
+    style = terminal.styled_error
+    if not tally.jobs:
+        asleep = f"all {tally.suspended:,} jobs are suspended" if tally.suspended else "no jobs"
+        yield f"nothing is scheduled: {asleep}; krontab heatmap --help says how to name files"
+        return
+    yield from grid_lines(tally, style, arguments.buckets)
+    if not tally.firings:
+        return
+    if arguments.hourly:
+        yield from hour_lines(tally, style)
+    if arguments.minute:
+        yield from minute_lines(tally, busy, names, style)

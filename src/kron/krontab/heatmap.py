@@ -1,0 +1,256 @@
+"""The heatmap: when many jobs run, drawn as a week by hour (seed 004, section 12).
+
+Everything here turns counts into lines, as wide whatever the terminal, or into rows and documents
+for scripts. `style` is the terminal's for the stream that the lines go to, which is standard
+error; without it the text is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from kron.core.errors import quoted
+from kron.core.instant import to_text
+from kron.engine.job import Job
+from kron.fleet import Busy, Tally, count_firings
+from kron.fleet.tally import HOURS_A_DAY, MINUTE_S, WEEKDAYS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+Style = Callable[..., str]
+
+DEFAULT_WEEKS = 4
+TITLE = "Schedule Heatmap (UTC)"
+GLYPHS = ("·", "░", "▒", "▓", "█")
+USUAL_BUCKETS = (1, 2, 4, 7)
+"""The least runs for each glyph after the first. The seed's own implementation has these."""
+USUAL_UP_TO = 14
+"""Above this many runs in a cell nearly all cells of a plan would look alike: the buckets then
+are quarters of the busiest cell."""
+
+_GLYPH_STYLES = ("dim", "green", "cyan", "yellow", "red")
+_BAR_WIDTH = 50
+_EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
+_HEIGHTS = "▁▂▃▄▅▆▇█"
+_SHOWN_JOBS = 3
+_NAMED_JOBS = 20
+"""How many jobs of a busy minute JSON names."""
+_MARGIN = "    "
+
+
+def heatmap_lines(
+    jobs: Iterable[Job], at_s: int, style: Style, *, weeks: int = DEFAULT_WEEKS
+) -> list[str]:
+    """The heatmap of the coming weeks; no lines if nothing is scheduled."""
+    return grid_lines(count_firings(jobs, at_s, weeks), style)
+
+
+def grid_lines(tally: Tally, style: Style, bounds: Sequence[int] | None = None) -> list[str]:
+    """Title, hours, seven days, legend; no lines if there are no jobs.
+
+    A cell shows the mean of the weeks, rounded up: what runs at all is seen.
+    """
+    if not tally.jobs:
+        return []
+    cells = [[_a_week(count, tally.weeks) for count in row] for row in tally.cells]
+    bounds = bounds or buckets(max(map(max, cells)))
+    hours = "".join(f" {hour:02d}" for hour in range(HOURS_A_DAY))
+    return [
+        style(TITLE, "bold"),
+        "",
+        style(f"   {hours}", "dim"),
+        *(
+            day + "".join(f"  {_glyph(count, bounds, style)}" for count in row)
+            for day, row in zip(WEEKDAYS, cells, strict=True)
+        ),
+        "",
+        f"{_MARGIN}{_legend(bounds, style)}",
+        *(f"{_MARGIN}{style(line, 'dim')}" for line in _caption(tally)),
+    ]
+
+
+def buckets(most: int) -> tuple[int, ...]:
+    """The least number of each glyph after the first, if the busiest cell has `most` runs."""
+    if most <= USUAL_UP_TO:
+        return USUAL_BUCKETS
+    quarter = most // 4
+    unit = 10 ** max(len(str(quarter)) - 2, 0)
+    quarter -= quarter % unit  # two digits are enough for a legend
+    return (1, quarter, 2 * quarter, 3 * quarter)
+
+
+def hour_lines(tally: Tally, style: Style) -> list[str]:
+    """Runs a day by hour of the day, as 24 bars."""
+    days = 7 * tally.weeks
+    counts = tally.by_hour
+    highest = max(counts)
+    lines = ["", style("Runs a day, by hour (UTC)", "bold"), ""]
+    for hour, count in enumerate(counts):
+        bar = _bar(count, highest)
+        number = f"{_mean(count, days):>9}"
+        lines.append(f"{hour:02d} {number}  {style(bar, _peak_style(count, highest))}".rstrip(" "))
+    return lines
+
+
+def minute_lines(
+    tally: Tally, busy: Sequence[Busy], names: Mapping[str, str], style: Style
+) -> list[str]:
+    """Runs by minute of the hour, as a strip, and the busiest minutes of the day."""
+    return [*_strip(tally, style), *_busiest(tally, busy, names, style)]
+
+
+def time_text(minute: int) -> str:
+    """A minute of the day as a clock shows it."""
+    return f"{minute // 60:02d}:{minute % 60:02d}"
+
+
+def rows(tally: Tally, *, by_minute: bool, by_hour: bool) -> Iterator[Sequence[str | int]]:
+    """The head and the rows of one table of firings: by minute, by hour, or by cell."""
+    if by_minute:
+        yield "time", "firings"
+        for minute, count in enumerate(tally.by_minute_of_day):
+            yield time_text(minute), count
+    elif by_hour:
+        yield "hour", "firings"
+        yield from enumerate(tally.by_hour)
+    else:
+        yield "weekday", "hour", "firings"
+        for weekday, row in zip(WEEKDAYS, tally.cells, strict=True):
+            for hour, count in enumerate(row):
+                yield weekday, hour, count
+
+
+def document(tally: Tally, busy: Sequence[Busy], names: Mapping[str, str]) -> dict[str, Any]:
+    """Everything as JSON. Minutes are there if the tally has them."""
+    return {
+        "schema": "krontab.heatmap/1",
+        "at": to_text(tally.from_s),
+        "until": to_text(tally.until_s),
+        "weeks": tally.weeks,
+        "jobs": tally.jobs,
+        "suspended": tally.suspended,
+        "firings": tally.firings,
+        "cells": tally.cells,
+        "hours": tally.by_hour,
+        "minutes": _minutes(tally, busy, names) if tally.slot_s == MINUTE_S else None,
+    }
+
+
+def _minutes(tally: Tally, busy: Sequence[Busy], names: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "of_hour": tally.by_minute_of_hour,
+        "of_day": tally.by_minute_of_day,
+        "busiest": [
+            {
+                "time": time_text(each.minute),
+                "firings": each.firings,
+                "weekday": WEEKDAYS[each.weekday],
+                "firings_on_weekday": each.most,
+                "jobs_total": len(each.identities),
+                "jobs": [
+                    {"name": names[identity], "identity": identity}
+                    for identity in each.identities[:_NAMED_JOBS]
+                ],
+            }
+            for each in busy
+        ],
+    }
+
+
+def _strip(tally: Tally, style: Style) -> Iterator[str]:
+    counts = tally.by_minute_of_hour
+    highest = max(counts)
+    labels = "".join(f":{minute:02d}  " for minute in range(0, 60, 5)).rstrip(" ")
+    drawn = (
+        style(_HEIGHTS[(count * 8 - 1) // highest], _peak_style(count, highest))
+        if count
+        else style(GLYPHS[0], "dim")
+        for count in counts
+    )
+    yield ""
+    yield style("Runs by minute of the hour", "bold")
+    yield ""
+    yield f"{_MARGIN}{style(labels, 'dim')}"
+    yield f"{_MARGIN}{''.join(drawn)}"
+    if highest:
+        share = f"{highest / tally.firings:.1%} of all runs"
+        yield f"{_MARGIN}{style(f'most at :{counts.index(highest):02d}: {share}', 'dim')}"
+
+
+def _busiest(
+    tally: Tally, busy: Sequence[Busy], names: Mapping[str, str], style: Style
+) -> Iterator[str]:
+    yield ""
+    yield style("The busiest minutes of the day (UTC)", "bold")
+    yield ""
+    yield style("TIME      A DAY  BUSIEST DAY  JOBS", "dim")
+    for each in busy:
+        a_day = f"{_mean(each.firings, 7 * tally.weeks):>9}"
+        most = f"{WEEKDAYS[each.weekday]} {_mean(each.most, tally.weeks)}"
+        shown = [_shown(names[identity]) for identity in each.identities[:_SHOWN_JOBS]]
+        more = len(each.identities) - len(shown)
+        jobs = ", ".join(shown) + (f" and {more:,} more" if more else "")
+        yield f"{time_text(each.minute)} {a_day}  {most:11}  {jobs}"
+
+
+def _shown(name: str) -> str:
+    """A name, short and with nothing a terminal would obey: that of a workflow is a path."""
+    return quoted(name)[1:-1]
+
+
+def _glyph(count: int, bounds: Sequence[int], style: Style) -> str:
+    level = sum(count >= bound for bound in bounds)
+    return style(GLYPHS[level], _GLYPH_STYLES[level])
+
+
+def _legend(bounds: Sequence[int], style: Style) -> str:
+    firsts = [0, *bounds]
+    ranges = [_range(first, after - 1) for first, after in zip(firsts, bounds, strict=False)]
+    parts = zip((*firsts[:-1], bounds[-1]), [*ranges, f"{bounds[-1]:,}+"], strict=True)
+    return "   ".join(f"{_glyph(first, bounds, style)} {text}" for first, text in parts)
+
+
+def _range(first: int, last: int) -> str:
+    return f"{first:,}" if first == last else f"{first:,}-{last:,}"
+
+
+def _caption(tally: Tally) -> Iterator[str]:
+    since = to_text(tally.from_s)
+    if tally.weeks == 1:
+        yield f"runs in that hour, in the week from {since}"
+    else:
+        yield f"runs in that hour, mean of {tally.weeks} weeks from {since}, rounded up"
+    jobs = f"{tally.jobs:,} job{'s' if tally.jobs != 1 else ''}"
+    asleep = f" ({tally.suspended:,} more suspended)" if tally.suspended else ""
+    yield f"{jobs}{asleep}, {_mean(tally.firings, tally.weeks)} runs a week"
+    by_slot = [
+        (count, day, hour) for day, row in enumerate(tally.cells) for hour, count in enumerate(row)
+    ]
+    most, day, hour = max(by_slot, key=lambda slot: slot[0])
+    if most:
+        yield f"busiest hour: {WEEKDAYS[day]} {hour:02d}:00, {_mean(most, tally.weeks)} runs"
+
+
+def _a_week(count: int, weeks: int) -> int:
+    return -(-count // weeks)
+
+
+def _mean(count: int, of: int) -> str:
+    """`1,240`, `3.5`; `<0.1` for what is not nothing."""
+    if count * 20 < of and count:
+        return "<0.1"
+    return f"{count / of:,.1f}".removesuffix(".0")
+
+
+def _bar(count: int, highest: int) -> str:
+    """A bar in eighths of a character, never empty for a count that is not."""
+    if not count:
+        return ""
+    full, eighths = divmod(max(count * _BAR_WIDTH * 8 // highest, 1), 8)
+    return "█" * full + _EIGHTHS[eighths]
+
+
+def _peak_style(count: int, highest: int) -> str:
+    return "red" if count == highest else "cyan"

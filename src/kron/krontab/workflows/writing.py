@@ -1,0 +1,89 @@
+"""Putting compiled files on the disk: all of them or none, and each whole or not at all.
+
+Every new text is first written and synced to a hidden file beside the old one. Only when all are
+there, and no old file has changed meanwhile, do they take their places by renames. If a rename
+itself fails, the error says which files have been replaced.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+from kron.core.errors import Code, KronError
+from kron.core.frozen import Frozen
+from kron.jobs.source import own_access, read_file
+
+
+class Replacement(Frozen):
+    """A file, what it held when it was read, and what it shall hold."""
+
+    path: str
+    before: bytes
+    after: bytes
+
+    @property
+    def staged_path(self) -> Path:
+        """Where the new text waits."""
+        path = Path(self.path)
+        return path.with_name(f".{path.name}.{os.getpid()}.new")
+
+
+def replace_files(replacements: Sequence[Replacement]) -> None:
+    """Write all files; a `KronError` if the system refuses, with the files as they were."""
+    staged: list[Path] = []
+    written: list[str] = []
+    path = ""
+    try:
+        for each in replacements:
+            path = each.path
+            _stage(each, staged)
+        for each in replacements:
+            _check_unchanged(each)
+        for each in replacements:
+            path = each.path
+            each.staged_path.replace(path)
+            staged.remove(each.staged_path)
+            written.append(path)
+    except OSError as error:
+        done = f"; these files have been written: {', '.join(written)}" if written else ""
+        message = f"{path} cannot be written: {error.strerror}{done}"
+        raise KronError(Code.FILE_UNWRITABLE, message) from None
+    finally:
+        for leftover in staged:
+            leftover.unlink(missing_ok=True)
+    for directory in {Path(path).parent for path in written}:
+        _sync(directory)
+
+
+def _stage(each: Replacement, staged: list[Path]) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(each.staged_path, flags, 0o600)
+    staged.append(each.staged_path)
+    try:
+        old, own = os.stat(each.path), os.fstat(descriptor)  # noqa: PTH116 (as the one below)
+        if (old.st_uid, old.st_gid) != (own.st_uid, own.st_gid):
+            os.fchown(descriptor, old.st_uid, old.st_gid)
+        os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+        view = memoryview(each.after)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _check_unchanged(each: Replacement) -> None:
+    if read_file(each.path, own_access(insecure=True)) != each.before:
+        message = f"{each.path} was changed while it was compiled, so nothing is written"
+        raise KronError(Code.FILE_UNWRITABLE, message, fix="run the command again")
+
+
+def _sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
