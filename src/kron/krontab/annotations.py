@@ -23,7 +23,7 @@ def short_lines(findings: Iterable[Finding]) -> Iterator[str]:
         yield f"{place}: {finding.code} {_sentence(finding)}"
 
 
-def github_lines(findings: Iterable[Finding]) -> Iterator[str]:
+def github_lines(findings: Iterable[Finding], program: str) -> Iterator[str]:
     """Workflow commands that GitHub Actions turns into annotations of the changed files."""
     for finding in findings:
         properties = {
@@ -31,7 +31,7 @@ def github_lines(findings: Iterable[Finding]) -> Iterator[str]:
             "line": str(finding.line or 1),
             "col": str(finding.start + 1),
             "endColumn": str(max(finding.end, finding.start + 1) + 1),
-            "title": f"krontab lint: {finding.code}",
+            "title": f"{program}: {finding.code}",
         }
         listed = ",".join(
             f"{key}={_escaped(value, _PROPERTY_ESCAPES)}" for key, value in properties.items()

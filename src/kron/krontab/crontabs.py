@@ -14,9 +14,7 @@ from kron.krontab.jobs import standard_input
 def add_crontab_options(group: argparse._ActionsContainer) -> None:
     """How crontabs are read."""
     group.add_argument("--system", action="store_true", help="their lines have a user column")
-    group.add_argument(
-        "--user", metavar="NAME", help="their lines are those of this user"
-    )
+    group.add_argument("--user", metavar="NAME", help="their lines are those of this user")
     group.add_argument(
         "--tz", metavar="ZONE", help="the zone of times without a CRON_TZ; default: this host's"
     )

@@ -94,8 +94,8 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     if arguments.format == "json":
         terminal.print_json(_document(compilation, findings, arguments, is_written=is_written))
     elif arguments.format == "github":
-        for line in github_lines(findings):
-            terminal.print(line.replace("title=krontab lint", "title=krontab fuzzy compile", 1))
+        for line in github_lines(findings, "krontab fuzzy compile"):
+            terminal.print(line)
     else:
         _print_text(compilation, findings, arguments, terminal)
     return _exit_code(findings)

@@ -125,7 +125,7 @@ def _print_short(
 def _print_github(
     findings: list[Finding], _: Configuration, __: Namespace, terminal: Terminal
 ) -> None:
-    for line in github_lines(findings):
+    for line in github_lines(findings, "krontab lint"):
         terminal.print(line)
 
 

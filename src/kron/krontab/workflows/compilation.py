@@ -115,11 +115,6 @@ class Compilation(Frozen):
         return [each for each in self.findings if each.severity is Severity.ERROR]
 
     @property
-    def warnings(self) -> list[Finding]:
-        """What is doubtful."""
-        return [each for each in self.findings if each.severity is Severity.WARNING]
-
-    @property
     def outdated(self) -> list[Workflow]:
         """The files that would be written."""
         return [each for each in self.workflows if not each.is_current]

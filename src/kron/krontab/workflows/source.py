@@ -50,7 +50,7 @@ class Part(Frozen):
     """False for front matter without its second `---`, which may be a line across the page."""
 
 
-class Line(Frozen):
+class TextLine(Frozen):
     """A line of the text: its number, and [start, end) without the line feed."""
 
     number: int
@@ -67,7 +67,7 @@ class Source:
         self.findings: list[Finding] = []
         self.unshown = 0
         """How many findings there are beyond these: a broken file has no 21st reader."""
-        self._line = Line(1, 0, _line_end(self.text, 0))
+        self._line = TextLine(1, 0, _line_end(self.text, 0))
 
     @property
     def is_markdown(self) -> bool:
@@ -79,7 +79,7 @@ class Source:
         """Whether something is wrong, not only doubtful."""
         return any(finding.severity is Severity.ERROR for finding in self.findings)
 
-    def line_at(self, offset: int) -> Line:
+    def line_at(self, offset: int) -> TextLine:
         """The line that holds the offset. Quick for one that is near the last one asked for."""
         text, line = self.text, self._line
         if line.start <= offset <= line.end:
@@ -89,7 +89,7 @@ class Source:
         else:
             number = line.number - text.count("\n", offset, line.start)
         start = text.rfind("\n", 0, offset) + 1
-        self._line = Line(number, start, _line_end(text, offset))
+        self._line = TextLine(number, start, _line_end(text, offset))
         return self._line
 
     def line_of(self, offset: int) -> int:
