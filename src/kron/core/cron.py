@@ -189,7 +189,11 @@ def _parse_item(grammar: _Grammar, text: str) -> tuple[int, int]:
             fix = f"write {first}-{_spelled_like(kind, low_text, kind.high)}/{step}"
             raise grammar.error(text, f"{quoted(text)} has a step but no range", fix=fix)
         return _step_mask(kind, low, low, 1), 1
-    high = _parse_value(grammar, high_text)
+    try:
+        high = _parse_value(grammar, high_text)
+    except ParseError as error:
+        place = len(low_text) + len(hyphen)
+        raise ParseError(text, [problem.shifted(place) for problem in error.problems]) from None
     if low > high:
         fix = _unrolled(kind, text, low_text, high_text)
         raise grammar.error(text, f"the range {quoted(text)} runs backwards", fix=fix)

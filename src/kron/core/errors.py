@@ -152,6 +152,11 @@ def quoted(value: str) -> str:
     return '"' + "".join(map(_visible, shown)) + '"'
 
 
+def is_showable(value: str) -> bool:
+    """Whether a fix may repeat `value` as it is: it is short, and no terminal would obey it."""
+    return len(value) <= _SHOWN_VALUE and value.isprintable()
+
+
 def excerpt(text: str, start: int, end: int) -> str:
     """Two lines: the part of `text` around [start, end), and carets under it."""
     text = text.replace("\t", " ")  # one column each, so that the carets stay in place

@@ -23,7 +23,7 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]"
 # Not compiled at import: few texts need them, and `re` keeps what it has compiled.
 _ARGUMENT = {separator: rf'(?:[^"{separator}]|{_STRING})*+' for separator in (",", ";")}
 _SPACED_MODIFIER = rf'@[^ \t"()]*+\((?:[^"()]|{_STRING})*+\)'
-_OPEN_STRING = rf'@[^ \t"()]*+\((?:[^"()]|{_STRING})*+"'
+_BODY_PIECE = rf'[^"()]++|{_STRING}'
 _UNKNOWN_ESCAPE = r'\\[^"\\]'
 _PLAIN_VALUE = r"[A-Za-z0-9._:/+-]+"
 
@@ -113,6 +113,18 @@ def scan(text: str, problems: list[Problem]) -> tuple[list[Token], list[Modifier
     return words, modifiers
 
 
+def past_all(piece: re.Pattern[str], text: str, position: int) -> int:
+    """Where a row of pieces ends that begins at `position`.
+
+    One by one, because `(?:piece)*+` goes too far in Python before 3.11.5 (CPython 106052) if a
+    piece fails half-way, as a string does that is never closed. Where a whole pattern fails then
+    anyway, as in `_MODIFIER`, that does no harm.
+    """
+    while match := piece.match(text, position):
+        position = match.end()
+    return position
+
+
 def written(value: str) -> str:
     """`value` as an argument writes it: bare where that is safe, else in double quotes."""
     if re.fullmatch(_PLAIN_VALUE, value):
@@ -135,7 +147,8 @@ def _malformed(text: str, word: Token) -> Problem:
             f"there is a space between the parentheses of {quoted(name)}",
             fix="take it out, or put the value between double quotes",
         )
-    if re.compile(_OPEN_STRING).match(text, word.start):
+    end = past_all(re.compile(_BODY_PIECE), text, word.start + len(name) + 1)
+    if text[end : end + 1] == '"':
         rest = Token(text[word.start :], word.start)
         return rest.problem(Code.MODIFIER_FORM, f"a quote in {quoted(name)} is never closed")
     message = f"the parenthesis of {quoted(name)} is never closed, or another opens inside it"

@@ -101,7 +101,7 @@ def load(
     files = list(_files(paths, access, failures, ignored))
     documents: list[Document] = []
     reader = LineReader(limits)
-    left = limits.jobs
+    jobs = 0
     for path in files:
         try:
             data = read_file(path, access, limits)
@@ -112,12 +112,13 @@ def load(
             data,
             path,
             node=node,
-            limits=limits.replace(jobs=left),
+            limits=limits,
             reader=reader,
+            jobs_before=jobs,
             progress=progress,
         )
         documents.append(document)
-        left -= len(document.entries)
+        jobs += len(document.entries)
     return Configuration(tuple(documents), tuple(failures), tuple(ignored))
 
 

@@ -14,7 +14,7 @@ from kron.core.limits import DEFAULT_LIMITS, Limits
 from kron.jobs.entry import Entry
 from kron.jobs.finding import Finding, findings_of
 from kron.jobs.identity import Node
-from kron.jobs.line import LineReader
+from kron.jobs.line import LineReader, place_of
 from kron.jobs.text import read_text
 
 KEPT_FINDINGS = 1_000
@@ -44,8 +44,9 @@ class Document(Frozen):
 
     def with_lines(self, lines: str) -> str:
         """The text with a line, or several, added at its end."""
-        separator = "" if not self.text or self.text.endswith("\n") else "\n"
-        return f"{self.text}{separator}{lines}\n"
+        if self.text and not self.text.endswith("\n"):
+            return f"{self.text}\n{lines}"  # it ends as it did, so that `without` is the inverse
+        return f"{self.text}{lines}\n"
 
     def without(self, name: str) -> str:
         """The text without the line of the job called `name`."""
@@ -64,9 +65,13 @@ def read_document(
     node: Node = Node(),  # noqa: B008 (frozen)
     limits: Limits = DEFAULT_LIMITS,
     reader: LineReader | None = None,
+    jobs_before: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Document:
-    """Everything that a file's bytes say. `progress`, if given, is told of every line read."""
+    """Everything that a file's bytes say. `progress`, if given, is told of every line read.
+
+    `jobs_before` counts the jobs of the files before this one: the limit is for all of them.
+    """
     text = read_text(data, path, limits)
     if isinstance(text, Finding):
         return Document(path, "", (), (text,))
@@ -83,12 +88,12 @@ def read_document(
             entry = reader.read(
                 line, path=path, line=number, identify=lambda name: node.identity(path, name)
             )
-            _check_new(line, entry, entries, limits)
+            _check_new(line, entry, entries, limits, jobs_before)
         except ParseError as error:
             errors += len(error.problems)
             if len(findings) < KEPT_FINDINGS:
                 findings += findings_of(error, path=path, line=number)
-            if error.code is Code.LIMIT and len(entries) >= limits.jobs:
+            if error.code is Code.LIMIT and jobs_before + len(entries) >= limits.jobs:
                 break
         else:
             entries[entry.name] = entry
@@ -106,19 +111,21 @@ def _says_nothing(line: str) -> bool:
     return not content or content.startswith("#")
 
 
-def _check_new(line: str, entry: Entry, entries: dict[str, Entry], limits: Limits) -> None:
-    if len(entries) >= limits.jobs:
+def _check_new(
+    line: str, entry: Entry, entries: dict[str, Entry], limits: Limits, jobs_before: int
+) -> None:
+    if jobs_before + len(entries) >= limits.jobs:
         message = f"there are more than {limits.jobs} jobs"
         raise ParseError.single(line, Code.LIMIT, message, fix="split them between hosts")
     if entry.name in entries:
-        start = line.find("name=")
+        place = place_of("name", line)
         first = entries[entry.name].line
         message = f"the name {quoted(entry.name)} is taken by line {first}"
         raise ParseError.single(
             line,
             Code.NAME_REPEATED,
             message,
-            start=start,
-            end=start + len("name=") + len(entry.name),
+            start=place.start,
+            end=place.end,
             fix="names are unique within a file",
         )

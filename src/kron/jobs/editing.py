@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 
-from kron.core.errors import Code, KronError
+from kron.core.errors import Code, KronError, quoted
 from kron.core.limits import DEFAULT_LIMITS, Limits
-from kron.jobs.source import Access, read_file
+from kron.jobs.source import Access, check_path, read_file
 
 _NEW_MODE = 0o644
 
@@ -27,16 +28,22 @@ def edit_file(
     """Put what `change` returns into the file; if it raises, nothing is written."""
     import fcntl
 
-    parent, name = os.path.split(os.path.abspath(path))  # noqa: PTH100
+    check_path(path)
+    # Whoever follows links means the file at their end: a rename would replace the link itself.
+    target = os.path.realpath(path) if access.insecure else os.path.abspath(path)  # noqa: PTH100
+    parent, name = os.path.split(target)
     try:
         directory = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
         raise _unwritable(path, error) from None
     try:
-        fcntl.flock(directory, fcntl.LOCK_EX)
-        text = change(current_bytes(path, access, limits))
         try:
-            _replace(directory, name, text.encode())
+            fcntl.flock(directory, fcntl.LOCK_EX)
+        except OSError as error:
+            raise _unwritable(path, error) from None
+        data = _encoded(change(current_bytes(path, access, limits)))
+        try:
+            _replace(directory, name, data)
         except OSError as error:
             raise _unwritable(path, error) from None
     finally:
@@ -55,6 +62,8 @@ def current_bytes(path: str, access: Access, limits: Limits = DEFAULT_LIMITS) ->
 
 def _replace(directory: int, name: str, data: bytes) -> None:
     temporary = f".{name}.{os.getpid()}.new"
+    with suppress(FileNotFoundError):  # the lock is ours: one of this name was left by a kill -9
+        os.unlink(temporary, dir_fd=directory)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(temporary, flags, 0o600, dir_fd=directory)
     try:
@@ -69,6 +78,15 @@ def _replace(directory: int, name: str, data: bytes) -> None:
         os.unlink(temporary, dir_fd=directory)
         raise
     os.fsync(directory)
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        character = quoted(text[error.start])
+        message = f"{character} is half a character, which no file holds"
+        raise KronError(Code.TEXT, message) from None
 
 
 def _take_after(descriptor: int, directory: int, name: str) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from kron.core.duration import parse_duration
-from kron.core.errors import Code, ParseError, quoted
+from kron.core.errors import Code, ParseError, is_showable, quoted
 from kron.core.frozen import Frozen
 from kron.jobs.task import UNLIMITED, Destination, Output, Resource
 
@@ -106,7 +106,8 @@ def _read_output(text: str) -> Output:
     if text in (Destination.INHERIT, Destination.DISCARD, Destination.SYSLOG):
         return Output(Destination(text))
     message = f"{quoted(text)} is not inherit, discard, syslog or file:<path>"
-    raise _error(text, message, f"write file:{text}" if _is_absolute(text) else "")
+    fix = f"write file:{text}" if _is_absolute(text) and is_showable(text) else ""
+    raise _error(text, message, fix)
 
 
 def _checked_path(text: str, path: str) -> str:

@@ -45,10 +45,12 @@ def find_node(node_id: str) -> Node:
 def _machine_id() -> str:
     try:
         with open(_MACHINE_ID, encoding="ascii", errors="replace") as file:  # noqa: PTH123
-            return file.read(100).strip()
+            machine_id = file.read(100).strip()
     except OSError as error:
         raise KronError(
             Code.FILE_UNREADABLE,
             f"{_MACHINE_ID} cannot be read: {error.strerror}",
             fix="write --node-id hostname or a text of your own",
         ) from None
+    # What systemd writes until the first boot is done; it would be the same on every host.
+    return "" if machine_id == "uninitialized" else machine_id

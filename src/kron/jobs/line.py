@@ -17,11 +17,12 @@ from kron.core.errors import (
     ParseError,
     Problem,
     did_you_mean,
+    is_showable,
     quoted,
 )
 from kron.core.frozen import Frozen
 from kron.core.limits import DEFAULT_LIMITS, Limits
-from kron.core.tokens import Token, forbidden_characters
+from kron.core.tokens import Token, forbidden_characters, past_all
 from kron.engine.job import check_open_periods
 from kron.jobs.entry import Entry, is_fuzzy, read_schedule
 from kron.jobs.fields import FIELDS, LIMIT_FIELDS, REPEATABLE, REQUIRED
@@ -38,7 +39,7 @@ TOKEN = re.compile(rf'@([^ \t"()]*+)\((?:[^"()]|{STRING})*+\)|[^ \t]++')
 """A modifier, which may hold quoted spaces, or a word."""
 FIELD = re.compile(rf'([^ \t="@]++)=({STRING}|[^ \t"]*+)(?![^ \t])')
 """`key=value` or `key="value"`, whole."""
-_STRAY = re.compile(rf'(?:[^ \t"]|{STRING})++|"')
+_STRAY_PIECE = re.compile(rf'[^ \t"]++|{STRING}')
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
 _EXAMPLE = 'command="/usr/bin/backup --all"'
 _IMPORT = "krontab import turns a crontab into krontab lines"
@@ -140,15 +141,24 @@ def _head(text: str, problems: list[Problem]) -> tuple[str, int]:
     """
     words: list[Token] = []
     start = len(text)
+    malformed = 0
     for match in TOKEN.finditer(text):
         token = Token(match[0], match.start())
         if token.text.startswith("@"):
+            # Looking for the end of a modifier that has none costs a pass over the line.
+            malformed += not token.text.endswith(")")
+            if malformed > SHOWN_PROBLEMS:
+                break
             continue
         if "=" in token.text:
             start = token.start
             break
         words.append(token)
     head = text[:start]
+    if head and head[-1] not in " \t" and start < len(text):
+        field = Token(text[start:].split(None, 1)[0], start)
+        message = f"a space is missing before {quoted(field.text)}"
+        problems.append(field.problem(Code.MODIFIER_FORM, message))
     extra = words[len(KINDS) :]
     if not extra or is_fuzzy(text) or extra[0].text[0] in "*0123456789":
         return head, start  # a fuzzy expression, or a sixth cron field: its parser will say so
@@ -164,9 +174,11 @@ def _head(text: str, problems: list[Problem]) -> tuple[str, int]:
 
 
 def _fields(text: str, start: int, problems: list[Problem]) -> dict[str, Any]:
-    """The values by key, each read; `env` as a list. What is wrong goes to `problems`."""
+    """The values by key, each read; `env` as a dict. What is wrong goes to `problems`."""
     found: dict[str, Value] = {}
     values: dict[str, Any] = {}
+    tried: set[str] = set()
+    unread = ""
     position = start
     while len(problems) < SHOWN_PROBLEMS:
         position = _after_spaces(text, position)
@@ -175,16 +187,18 @@ def _fields(text: str, start: int, problems: list[Problem]) -> dict[str, Any]:
         field = FIELD.match(text, position)
         if field is None:
             problems.append(_malformed(text, position))
+            unread += text[position : problems[-1].end] + " "
             position = max(problems[-1].end, position + 1)
             continue
         position = field.end()
         key = Token(field[1], field.start())
+        tried.add(key.text)
         value = _value(Token(field[2], field.start(2)), problems)
         if value is not None and _may_stand(key, value, found, problems):
             found[key.text] = value
             _read(key.text, value, values, problems)
     for required in REQUIRED:
-        if required not in found and f"{required}=" not in text:
+        if required not in tried and f"{required}=" not in unread:
             problems.append(_missing(required, text))
     if "command" in values:
         values["argv"] = _argv(found["command"], values.get("shell", ""), problems)
@@ -231,11 +245,11 @@ def _read(key: str, value: Value, values: dict[str, Any], problems: list[Problem
     if key != "env":
         values[key] = read
         return
-    variables: list[tuple[str, str]] = values.setdefault("env", [])
-    if any(name == read[0] for name, _ in variables):
-        message = f"the variable {read[0]} is set twice"
+    variables: dict[str, str] = values.setdefault("env", {})
+    if read[0] in variables:
+        message = f"the variable {quoted(read[0])} is set twice"
         problems.append(value.token.problem(Code.FIELD_REPEATED, message, fix="keep one of them"))
-    variables.append(read)
+    variables[read[0]] = read[1]
 
 
 def _argv(command: Value, shell: str, problems: list[Problem]) -> tuple[str, ...]:
@@ -266,7 +280,7 @@ def _task(values: dict[str, Any], problems: list[Problem]) -> Task | None:
         group=values.get("group", ""),
         cwd=values.get("cwd", ""),
         umask=values.get("umask"),
-        env=tuple(values.get("env", ())),
+        env=tuple(values.get("env", {}).items()),
         timeout_ns=values.get("timeout"),
         grace_ns=values.get("grace", DEFAULT_GRACE_NS),
         stdout=values.get("stdout", Output()),
@@ -280,22 +294,35 @@ def _task(values: dict[str, Any], problems: list[Problem]) -> Task | None:
 
 def _malformed(text: str, position: int) -> Problem:
     """What is wrong with a word that is no field; it covers what to skip."""
-    match = _STRAY.match(text, position)
-    assert match is not None  # the pattern matches every character but a space
-    word = Token(match[0], position)
+    end = max(past_all(_STRAY_PIECE, text, position), position + 1)
+    word = Token(text[position:end], position)
+    if word.text.startswith("#"):
+        return _stray(Token(text[position:].rstrip(" \t"), position))
     if word.text.startswith("@"):
         message = f"the modifier {quoted(word.text)} stands behind a field"
         fix = "modifiers come before the first field"
         return word.problem(Code.FIELD_FORM, message, fix=fix)
     key, equals, value = word.text.partition("=")
-    if equals and (text[match.end() : match.end() + 1] == '"' or value == '"'):
+    if equals and (text[end : end + 1] == '"' or value == '"'):
         rest = Token(text[position:], position)
         return rest.problem(Code.FIELD_FORM, f"a quote in {quoted(key)} is never closed")
     if equals and '"' in value:
         message = f"{quoted(value)} is quoted in part"
-        plain = value.replace('"', "")
-        return word.problem(Code.FIELD_FORM, message, fix=f"write {key}={as_string(plain)}")
+        whole = f"{key}={as_string(value.replace(chr(34), ''))}"
+        fix = "put the whole value between double quotes"
+        fix = f"write {whole}" if is_showable(whole) else fix
+        return word.problem(Code.FIELD_FORM, message, fix=fix)
     return _stray(word)
+
+
+def place_of(key: str, text: str) -> Token:
+    """Where a field stands in a line that has been read."""
+    _, position = _head(text, [])
+    while field := FIELD.match(text, _after_spaces(text, position)):
+        if field[1] == key:
+            return Token(field[0], field.start())
+        position = field.end()
+    return Token(text, 0)
 
 
 def _stray(word: Token) -> Problem:

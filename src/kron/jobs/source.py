@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 
-from kron.core.errors import Code, KronError
+from kron.core.errors import Code, KronError, quoted
 from kron.core.frozen import Frozen
 from kron.core.limits import DEFAULT_LIMITS, Limits
 
@@ -52,15 +52,27 @@ def list_directory(path: str, access: Access) -> Listing:
     finally:
         os.close(directory)
     read = [name for name in names if name.endswith(SUFFIX) and not name.startswith(".")]
-    ignored = [name for name in names if name not in set(read)]
+    kept = set(read)
+    ignored = [name for name in names if name not in kept]
     return Listing(
         tuple(os.path.join(path, name) for name in read),  # noqa: PTH118
         tuple(os.path.join(path, name) for name in ignored),  # noqa: PTH118
     )
 
 
+def check_path(path: str) -> None:
+    """Refuse a path that can be no part of an identity, nor be shown as it is."""
+    if not path.isprintable():
+        raise KronError(
+            Code.IDENTITY,
+            f"the path {quoted(path)} holds a control character or is not valid Unicode",
+            fix="rename it: identities are made from it",
+        )
+
+
 def read_file(path: str, access: Access, limits: Limits = DEFAULT_LIMITS) -> bytes:
     """The bytes of a configuration file that passes every check."""
+    check_path(path)
     parent, name = os.path.split(os.path.abspath(path))  # noqa: PTH100
     directory = _open_directory(parent, access, holds_a_named_file=True)
     try:
@@ -70,7 +82,7 @@ def read_file(path: str, access: Access, limits: Limits = DEFAULT_LIMITS) -> byt
         try:
             descriptor = os.open(name, flags, dir_fd=directory)
         except OSError as error:
-            raise _refused(path, error) from None
+            raise _refused(path, error, access) from None
     finally:
         os.close(directory)
     try:
@@ -84,6 +96,8 @@ def read_file(path: str, access: Access, limits: Limits = DEFAULT_LIMITS) -> byt
 
 
 def _open_directory(path: str, access: Access, *, holds_a_named_file: bool) -> int:
+    check_path(path)
+    path = os.path.abspath(path)  # noqa: PTH100 (a slash at its end would follow a link)
     flags = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
     flags |= 0 if access.insecure else os.O_NOFOLLOW
     try:
@@ -92,24 +106,27 @@ def _open_directory(path: str, access: Access, *, holds_a_named_file: bool) -> i
         # Without O_DIRECTORY the answer for a link is its own; with it, "not a directory".
         if error.errno == errno.ENOTDIR and os.path.islink(path):  # noqa: PTH114
             error = OSError(errno.ELOOP, "")
-        raise _refused(path, error) from None
+        raise _refused(path, error, access) from None
     try:
         status = os.fstat(descriptor)
         # In a sticky directory, such as /tmp, nobody can replace a file of somebody else, but
         # anybody can add one: good enough for a file that is named, not for all that are there.
-        if not (holds_a_named_file and status.st_mode & stat.S_ISVTX):
-            _check(path, "the directory ", status, access)
+        # Its owner can replace every file there, so who that is matters all the same.
+        is_sticky = bool(holds_a_named_file and status.st_mode & stat.S_ISVTX)
+        _check(path, "the directory ", status, access, is_sticky=is_sticky)
     except BaseException:
         os.close(descriptor)
         raise
     return descriptor
 
 
-def _check(path: str, what: str, status: os.stat_result, access: Access) -> None:
+def _check(
+    path: str, what: str, status: os.stat_result, access: Access, *, is_sticky: bool = False
+) -> None:
     if access.insecure:
         return
     mode = stat.S_IMODE(status.st_mode)
-    if mode & _OTHERS_WRITE:
+    if mode & _OTHERS_WRITE and not is_sticky:
         raise KronError(
             Code.FILE_WRITABLE,
             f"others could write {what}{path} (its mode is {mode:04o})",
@@ -141,8 +158,8 @@ def _read_all(path: str, descriptor: int, limits: Limits) -> bytes:
     return b"".join(pieces)
 
 
-def _refused(path: str, error: OSError) -> KronError:
-    if error.errno == errno.ELOOP:
+def _refused(path: str, error: OSError, access: Access) -> KronError:
+    if error.errno == errno.ELOOP and not access.insecure:
         return KronError(
             Code.FILE_SYMLINK,
             f"{path} is a symbolic link",
@@ -150,6 +167,8 @@ def _refused(path: str, error: OSError) -> KronError:
         )
     if error.errno == errno.ENOENT:
         return KronError(Code.FILE_MISSING, f"there is no {path}")
+    if error.errno == errno.ENXIO:  # a socket
+        return KronError(Code.FILE_KIND, f"{path} is not a regular file")
     if error.errno == errno.ENOTDIR:
         return KronError(Code.FILE_KIND, f"{path} is not a directory, or is in none")
     return _unreadable(path, error)

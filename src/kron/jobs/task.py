@@ -29,7 +29,13 @@ class Output(Frozen):
 
     def path_at(self, start: datetime, *, name: str, period_id: str) -> str:
         """The file for a run that starts at `start` (UTC). A `/` in the name becomes a `-`."""
-        dated = start.strftime(self.path)
+        import re
+
+        # Token by token: `%s` of the platform's strftime reads the host's zone.
+        second = str(int(start.timestamp()))
+        dated = re.sub(
+            "%.", lambda token: second if token[0] == "%s" else start.strftime(token[0]), self.path
+        )
         return dated.replace("{name}", name.replace("/", "-")).replace("{period}", period_id)
 
     def __str__(self) -> str:
