@@ -660,7 +660,7 @@ def answered(text: str) -> KronError | None:
     str(error).encode()
     assert 1 <= len(error.problems) <= SHOWN_PROBLEMS
     for problem in error.problems:
-        assert problem.message.isprintable()
+        assert (problem.message + problem.fix).isprintable()
         # What is missing is marked one place behind the line's end.
         assert 0 <= problem.start <= problem.end <= len(text) + 1
         assert problem.message

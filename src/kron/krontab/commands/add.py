@@ -58,7 +58,9 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     """Run the command."""
-    data = _line(arguments).encode() if _has_options(arguments) else _input()
+    data = (
+        _line(arguments).encode(errors="surrogateescape") if _has_options(arguments) else _input()
+    )
     new = read_document(data, "<new job>")
     if new.findings:
         raise ConfigurationError(new.findings, new.unshown)
