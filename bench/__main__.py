@@ -8,7 +8,7 @@ import platform
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
-from bench import command, decision, nominal, settle, startup
+from bench import command, decision, fuzzy, nominal, settle, startup
 from bench.measure import Result, progress
 
 BENCHES: dict[str, Callable[[], Iterator[Result]]] = {
@@ -16,6 +16,7 @@ BENCHES: dict[str, Callable[[], Iterator[Result]]] = {
     "decide": decision.measure,
     "settle": settle.measure,
     "import": startup.measure,
+    "fuzzy": fuzzy.measure,
     "krontab": command.measure,
 }
 
