@@ -1,0 +1,118 @@
+"""A decision as records, in the order that seed 002 promises.
+
+What a `decision` line says follows from three of its fields: `schedule`, `identity` and `nominal`.
+`decision_values` is the one place that says how, for writing it and for checking it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kron.core.decision import ENGINE_VERSION, Decision, Trace, trace
+from kron.core.duration import SECOND_NS, format_duration
+from kron.core.instant import to_text
+from kron.logs.event import Event, Level
+from kron.logs.record import Record, record
+
+
+def decision_records(
+    made: Decision | Trace,
+    *,
+    namespace: str,
+    name: str,
+    time_ns: int,
+    schedule_text: str,
+    resource_uid: str = "",
+    level: Level = Level.INFO,
+) -> Iterator[Record]:
+    """The decision and, where `level` is DEBUG, everything on the way to it.
+
+    `schedule_text` is the whole text that was parsed, fuzzy or not: with the identity it is what
+    the decision can be recomputed from.
+    """
+    decision = made.decision if isinstance(made, Trace) else made
+    if level is Level.DEBUG:
+        job = {"namespace": namespace, "name": name, "period": decision.period_id}
+        yield _seed_computed(decision, time_ns, job, resource_uid)
+        yield from _draws(traced(made), time_ns, job)
+    event = Event.CONSTRAINT_UNSATISFIABLE if decision.unschedulable else Event.DECISION
+    if event.level.reaches(level):
+        values = decision_values(decision)
+        values |= {"namespace": namespace, "name": name}
+        values |= {"identity": decision.identity, "schedule": schedule_text}
+        yield record(event, time_ns, **{key: values[key] for key in event.fields})
+
+
+def decision_values(decision: Decision) -> dict[str, str]:
+    """Every field of a decision's line that follows from schedule, identity and nominal."""
+    schedule = decision.schedule
+    period = to_text(decision.nominal_s)
+    return {
+        "period": period,
+        "nominal": period,
+        "window_mode": str(schedule.window.mode),
+        "window_start": to_text(decision.window_start_s),
+        "window_end": to_text(decision.window_end_s),
+        "distribution": schedule.distribution.name,
+        "dist_params": schedule.distribution.parameters(),
+        "seed_strategy": str(schedule.seed.strategy),
+        "seed_hash": decision.seed_hash,
+        "salt": schedule.seed.salt,
+        "chosen": "" if decision.chosen_s is None else to_text(decision.chosen_s),
+        "timezone": schedule.zone.key,
+        "window_duration": format_duration(schedule.window.duration_ns),
+        "constraints": str(schedule.constraints),
+        "attempts": str(decision.attempts),
+        "engine": str(ENGINE_VERSION),
+        "reason": decision.reason,
+    }
+
+
+def traced(made: Decision | Trace) -> Trace:
+    """The decision with its draws, which are drawn again if they were not kept."""
+    if isinstance(made, Trace):
+        return made
+    return trace(made.schedule, identity=made.identity, nominal=made.nominal_time)
+
+
+def _seed_computed(
+    decision: Decision, time_ns: int, job: dict[str, str], resource_uid: str
+) -> Record:
+    seed = decision.schedule.seed
+    return record(
+        Event.SEED_COMPUTED,
+        time_ns,
+        **job,
+        seed_strategy=seed.strategy,
+        resource_uid=resource_uid,
+        period_key=decision.period_key,
+        salt=seed.salt,
+        seed_hash=decision.seed_hash,
+        identity=decision.identity,
+    )
+
+
+def _draws(traced: Trace, time_ns: int, job: dict[str, str]) -> Iterator[Record]:
+    """A `sample` for each draw, each followed by what refused it."""
+    distribution = traced.decision.schedule.distribution.name
+    for attempt, draw in enumerate(traced.draws, 1):
+        candidate = to_text(draw.candidate_s)
+        yield record(
+            Event.SAMPLE,
+            time_ns,
+            **job,
+            distribution=distribution,
+            raw_value=draw.u,
+            mapped_offset_ns=draw.offset_s * SECOND_NS,
+            candidate=candidate,
+            attempt=attempt,
+        )
+        if draw.rejection is not None:
+            yield _rejected(time_ns, job, candidate, draw.rejection)
+    if traced.rejection is not None:
+        only_second = to_text(traced.decision.window_start_s)
+        yield _rejected(time_ns, job, only_second, traced.rejection)
+
+
+def _rejected(time_ns: int, job: dict[str, str], candidate: str, reason: str) -> Record:
+    return record(Event.CONSTRAINT_REJECT, time_ns, **job, candidate=candidate, reason=reason)
