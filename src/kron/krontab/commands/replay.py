@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kron.core.errors import Code, KronError
 from kron.jobs.source import STANDARD_INPUT
@@ -83,11 +83,11 @@ def _opened(path: str) -> BinaryIO:
         raise KronError(Code.FILE_UNREADABLE, message) from None
 
 
-def _read(replay: Iterator[Finding] | Any, path: str) -> Iterator[Finding]:
+def _read(replay: Iterable[Finding], path: str) -> Iterator[Finding]:
     try:
         yield from replay
     except OSError as error:
-        message = f"{path} cannot be read: {error.strerror}"
+        message = f"{path} cannot be read: {error.strerror or error}"
         raise KronError(Code.FILE_UNREADABLE, message) from None
 
 
