@@ -149,7 +149,12 @@ class ParseError(KronError):
 def quoted(value: str) -> str:
     """`value` between double quotes, on one line, shortened, with nothing a terminal would obey."""
     shown = value if len(value) <= _SHOWN_VALUE else value[: _SHOWN_VALUE - 1] + "…"
-    return '"' + "".join(map(_visible, shown)) + '"'
+    return f'"{visible(shown)}"'
+
+
+def visible(text: str) -> str:
+    """`text` whole, with nothing a terminal would obey."""
+    return text if text.isprintable() else "".join(map(_visible, text))
 
 
 def is_showable(value: str) -> bool:

@@ -7,6 +7,7 @@ shell in them: a single quote, a dollar sign and a star are characters like any 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from kron.core.errors import Code, ParseError, quoted
 
@@ -65,7 +66,7 @@ def split_words(text: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def join_words(words: tuple[str, ...]) -> str:
+def join_words(words: Sequence[str]) -> str:
     """The inverse of `split_words`."""
     return " ".join(word if _BARE.fullmatch(word) else as_string(word) for word in words)
 

@@ -60,7 +60,7 @@ def _bash_value(option: Option) -> str:
     if option.metavar == _JOB:
         return f'COMPREPLY=($(compgen -W "$({_NAMES})" -- "$word"))'
     if option.metavar in _FILES:
-        return 'COMPREPLY=($(compgen -f -- "$word")); compopt -o filenames 2>/dev/null'
+        return 'mapfile -t COMPREPLY < <(compgen -f -- "$word"); compopt -o filenames 2>/dev/null'
     return "COMPREPLY=()"
 
 

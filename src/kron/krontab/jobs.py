@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 
-from kron.core.errors import Code, KronError
+from kron.core.errors import Code, KronError, quoted
 from kron.core.frozen import Frozen
 from kron.core.limits import DEFAULT_LIMITS
 from kron.core.schedule import Schedule
@@ -17,6 +17,7 @@ from kron.jobs.identity import Node, find_node
 from kron.jobs.source import STANDARD_INPUT, own_access
 from kron.krontab.progress import Progress
 from kron.krontab.terminal import Terminal
+from kron.krontab.usage import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ def load_configuration(arguments: Namespace, terminal: Terminal) -> Configuratio
 
 
 def standard_input() -> bytes:
+    if sys.stdin is None:
+        raise KronError(Code.FILE_UNREADABLE, "standard input is closed")
     data = sys.stdin.buffer.read(DEFAULT_LIMITS.file_bytes + 1)
     if len(data) > DEFAULT_LIMITS.file_bytes:
         message = f"standard input is longer than {DEFAULT_LIMITS.file_bytes} bytes"
@@ -84,19 +87,26 @@ def standard_input() -> bytes:
 
 def find_subject(arguments: Namespace, terminal: Terminal) -> Subject:
     """The job that the command line names, or the schedule that it gives."""
+    _check_identity(arguments.identity)
     if arguments.schedule is not None:
         if arguments.job is not None:
             message = "a job and --schedule are two answers to one question"
-            raise KronError(Code.JOB_UNKNOWN, message, fix="give one of them")
+            raise UsageError(Code.JOB_UNKNOWN, message, fix="give one of them")
         if arguments.identity is None:
             message = "--schedule needs --identity: the choice follows from it"
-            raise KronError(Code.IDENTITY, message, fix="for example --identity prod/db-backup")
+            raise UsageError(Code.IDENTITY, message, fix="for example --identity prod/db-backup")
         schedule = read_schedule(arguments.schedule, arguments.identity)
         return Subject("-", arguments.identity, arguments.schedule, schedule)
     if arguments.job is None:
-        raise KronError(Code.JOB_UNKNOWN, "no job is named", fix="krontab list shows all jobs")
+        raise UsageError(Code.JOB_UNKNOWN, "no job is named", fix="krontab list shows all jobs")
     entry = load_configuration(arguments, terminal).checked().entry(arguments.job)
     return _subject(entry, arguments.identity)
+
+
+def _check_identity(identity: str | None) -> None:
+    if identity is not None and not (identity and identity.isprintable()):
+        message = f"{quoted(identity)} is not an identity: it is empty or holds a control character"
+        raise KronError(Code.IDENTITY, message)
 
 
 def _subject(entry: Entry, identity: str | None) -> Subject:
@@ -105,7 +115,7 @@ def _subject(entry: Entry, identity: str | None) -> Subject:
         schedule = read_schedule(entry.schedule_text, identity)  # fuzzy times follow from it
     return Subject(
         entry.name,
-        identity or entry.identity,
+        entry.identity if identity is None else identity,
         entry.schedule_text,
         schedule,
         entry.path,

@@ -42,6 +42,15 @@ class Parser(argparse.ArgumentParser):
         )
         general.add_argument("-h", "--help", action="help", help="show this help")
 
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """The arguments; what is none of them is told with what was meant."""
+        arguments, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            near = did_you_mean(unknown[0].partition("=")[0], self._option_string_actions)
+            shown = " ".join(map(quoted, unknown))
+            self.error(f"unrecognized arguments: {shown}{near and f' ({near})'}")
+        return arguments
+
     def error(self, message: str) -> Never:
         """Say what is wrong with the command line, and where help is."""
         self.exit(2, f"{self.prog}: {message}\nTry: {self.prog} --help\n")
@@ -73,10 +82,17 @@ def moment(text: str) -> datetime:
         raise argparse.ArgumentTypeError(message) from None
     if parsed.tzinfo is not None:
         return parsed
-    if "T" not in text and ":" not in text:
+    if len(text) <= len("2026-03-01"):  # a day and nothing else
         return parsed.replace(tzinfo=UTC)
-    message = f"{quoted(text)} does not say its offset; write {text}Z for UTC, or {text}+01:00"
+    message = f"{quoted(text)} does not say its offset; end it with Z for UTC, or with +01:00"
     raise argparse.ArgumentTypeError(message)
+
+
+def path(text: str) -> str:
+    """A path. An empty one would be the directory that we are in, which nobody named."""
+    if text:
+        return text
+    raise argparse.ArgumentTypeError("the path is empty")
 
 
 def number_up_to(most: int) -> Callable[[str], int]:
@@ -111,6 +127,7 @@ def add_source(parser: argparse.ArgumentParser, *, identity: bool = False) -> No
     group = parser.add_argument_group("where jobs come from")
     group.add_argument(
         "--file",
+        type=path,
         action="append",
         default=[],
         metavar="PATH",

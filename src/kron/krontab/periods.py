@@ -6,8 +6,10 @@ from enum import StrEnum
 
 from kron.core.decision import Decision, decide_at, trace
 from kron.core.frozen import Frozen
+from kron.core.instant import out_of_range
 from kron.engine.agenda import agenda, open_periods
 from kron.engine.job import Job
+from kron.engine.survey import nominals_after
 
 
 class Match(StrEnum):
@@ -43,14 +45,17 @@ def find_period(job: Job, at_s: int) -> Found:
         others = (other for other in opened if other.nominal_s != decision.nominal_s)
         return Found(decision, match, tuple(others))
 
-    if job.schedule.nominals.at_or_before(at_s) == at_s:
+    if next(nominals_after(job, at_s - 1), None) == at_s:
         return found(decide_at(job.schedule, job.identity, at_s), Match.NOMINAL)
     for decision in opened:
         if decision.chosen_s == at_s:
             return found(decision, Match.CHOSEN)
     if opened:
         return found(opened[-1], Match.OPEN)
-    return found(next(agenda(job, at_s)), Match.NEXT)
+    coming = next(agenda(job, at_s), None)
+    if coming is None:
+        raise out_of_range("the next period")
+    return found(coming, Match.NEXT)
 
 
 def why_unschedulable(decision: Decision) -> str:

@@ -6,6 +6,7 @@ answer before a person notices that it is written in Python.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -50,28 +51,48 @@ COMMANDS = {
 GROUPS = {"fuzzy": "work with fuzzy schedules, such as `daily around 14:00`"}
 """The first words of commands that have two."""
 
-_SYSTEM_ERRORS = (Code.FILE_UNREADABLE, Code.FILE_UNWRITABLE)
+SYSTEM_ERRORS = (Code.FILE_UNREADABLE, Code.FILE_UNWRITABLE)
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run a command line (by default the process's own) and return its exit code."""
+    if words is None:
+        _speak_utf8()
+        words = sys.argv[1:]
     # A reader that goes away, such as `head`, ends krontab as it ends any other command.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    words = sys.argv[1:] if words is None else words
     terminal = Terminal.standard()
     try:
         code = _run(words, terminal)
         terminal.output.flush()
     except KronError as error:
         _complain(terminal, error)
-        return FAILED if error.code in _SYSTEM_ERRORS else INVALID
+        code = _exit_code(error)
     except OSError as error:
         what = f"{error.filename}: " if error.filename else ""
         terminal.error(f"krontab: {what}{error.strerror or error}")
-        return FAILED
+        code = FAILED
     except KeyboardInterrupt:
-        return INTERRUPTED
+        code = INTERRUPTED
+    terminal.let_go()
     return code
+
+
+def _speak_utf8() -> None:
+    """Start again in UTF-8 if the locale is another: paths and words are parts of identities."""
+    if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1":
+        words = [sys.executable, *sys.orig_argv[1:]]
+        os.execve(sys.executable, words, {**os.environ, "PYTHONUTF8": "1"})  # noqa: S606
+
+
+def _exit_code(error: KronError) -> int:
+    from kron.jobs.configuration import ConfigurationError
+    from kron.krontab.usage import UsageError
+
+    if isinstance(error, UsageError):
+        return FAILED
+    found = error.findings if isinstance(error, ConfigurationError) else (error,)
+    return FAILED if any(each.code in SYSTEM_ERRORS for each in found) else INVALID
 
 
 def _run(words: Sequence[str], terminal: Terminal) -> int:
@@ -90,7 +111,8 @@ def _run(words: Sequence[str], terminal: Terminal) -> int:
         arguments = parser.parse_args(rest)
     except SystemExit as stop:  # --help, or a wrong command line that argparse has told about
         return stop.code if isinstance(stop.code, int) else FAILED
-    code: int = parser.command.run(arguments, Terminal.standard(arguments.color))
+    terminal.use_colour(arguments.color)
+    code: int = parser.command.run(arguments, terminal)
     return code
 
 
@@ -144,6 +166,11 @@ def _help(words: Sequence[str], terminal: Terminal) -> int:
     if name in COMMANDS:
         terminal.print(command_parser(name).format_help().rstrip("\n"))
         return OK
+    if name in GROUPS:
+        terminal.print(_group_help(name))
+        return OK
+    if name:
+        return _no_such_command(name, terminal)
     terminal.print(overview())
     return OK if words else FAILED
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from kron.core.errors import excerpt
+from kron.core.errors import excerpt, visible
 from kron.jobs.configuration import ConfigurationError
 from kron.jobs.finding import Finding, Severity
 from kron.krontab.terminal import Terminal
@@ -19,7 +19,7 @@ _STYLES = {Severity.ERROR: ("bold", "red"), Severity.WARNING: ("bold", "yellow")
 
 def finding_lines(finding: Finding, style: Style) -> Iterator[str]:
     """The lines of a finding; `style` is the terminal's for the stream that they go to."""
-    place = style(f"{finding.place}:", "bold")
+    place = style(f"{visible(finding.place)}:", "bold")
     severity = style(f"{finding.severity}:", *_STYLES[finding.severity])
     yield f"{place} {severity} {finding.message} {style(f'[{finding.code}]', 'dim')}"
     if finding.line:

@@ -10,6 +10,7 @@ from kron.jobs.configuration import SYSTEM_DIRECTORY, USER_DIRECTORY, Configurat
 from kron.jobs.document import Document, read_document
 from kron.jobs.editing import current_bytes, edit_file
 from kron.jobs.source import own_access
+from kron.krontab.parser import path as path_argument
 from kron.krontab.terminal import Terminal
 
 TYPE_CHECKING = False
@@ -26,6 +27,7 @@ def add_target(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("the file")
     group.add_argument(
         "--file",
+        type=path_argument,
         metavar="PATH",
         help=f"the file to edit; default: {SYSTEM_DIRECTORY}/{DEFAULT_NAME} for root, "
         f"{USER_DIRECTORY}/{DEFAULT_NAME} for others",
@@ -53,12 +55,16 @@ class Change(Frozen):
         from difflib import unified_diff
 
         before, after = _lines(self.before), _lines(self.after)
-        return list(unified_diff(before, after, self.path, self.path, lineterm=""))
+        shown = list(unified_diff(before, after, self.path, self.path, lineterm=""))
+        return [line for each in shown for line in each.split("\n")]
 
 
-def change_file(arguments: Namespace, change: Callable[[Document], str]) -> Change:
+def change_file(
+    arguments: Namespace, change: Callable[[Document], str], *, creates: bool = True
+) -> Change:
     """Apply `change` to the file, unless this is a dry run.
 
+    A file that is not there counts as an empty one; `creates` says whether it may be made.
     What is written has been read back first: a file that had no errors never gets one.
     """
     path = _path(arguments)
@@ -72,10 +78,12 @@ def change_file(arguments: Namespace, change: Callable[[Document], str]) -> Chan
         texts.extend((before.text, after))
         return after
 
-    if arguments.dry_run:
+    if arguments.file is not None:
+        _check_directory(path)
+    if arguments.dry_run or not (creates or os.path.exists(path)):  # noqa: PTH110
         checked(current_bytes(path, access))
     else:
-        _make_directory(path, is_default=arguments.file is None)
+        os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)  # noqa: PTH103, PTH120
         edit_file(path, access, checked)
     before, after = texts
     return Change(path, before, after, is_written=not arguments.dry_run)
@@ -108,10 +116,9 @@ def report_change(
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a file, with a word for a last one that is not ended."""
-    if text.endswith("\n") or not text:
-        return text.split("\n")[:-1]
-    return [*text.split("\n"), "\\ No newline at end of file"]
+    """The lines of a file; the last one has a note below it if it is not ended."""
+    *lines, last = text.split("\n")
+    return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines
 
 
 def _path(arguments: Namespace) -> str:
@@ -122,11 +129,9 @@ def _path(arguments: Namespace) -> str:
     return os.path.join(directory, DEFAULT_NAME)  # noqa: PTH118
 
 
-def _make_directory(path: str, *, is_default: bool) -> None:
+def _check_directory(path: str) -> None:
     directory = os.path.dirname(path)  # noqa: PTH120
-    if is_default:
-        os.makedirs(directory, mode=0o755, exist_ok=True)  # noqa: PTH103
-    elif not os.path.isdir(directory):  # noqa: PTH112
+    if not os.path.isdir(directory):  # noqa: PTH112
         message = f"there is no directory {directory}"
         raise KronError(Code.FILE_MISSING, message, fix=f"mkdir -p {directory}")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,15 +23,33 @@ class Terminal:
     def __init__(self, output: TextIO, errors: TextIO, colour: str = "auto") -> None:
         self.output = output
         self.errors = errors
-        self._output_colour = _wants_colour(output, colour)
-        self._error_colour = _wants_colour(errors, colour)
+        self.use_colour(colour)
 
     @classmethod
-    def standard(cls, colour: str = "auto") -> Terminal:
+    def standard(cls) -> Terminal:
         """The process's own. A character that cannot be shown is escaped, never an error."""
-        for stream in (sys.stdout, sys.stderr):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
-        return cls(sys.stdout, sys.stderr, colour)
+        for name in ("stdout", "stderr"):
+            stream = getattr(sys, name)
+            if stream is None:  # it was closed before we began: whoever writes is told
+                stream = open(os.devnull)  # noqa: PTH123, SIM115
+                setattr(sys, name, stream)
+            else:
+                stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+        return cls(sys.stdout, sys.stderr)
+
+    def use_colour(self, colour: str) -> None:
+        """`--color`."""
+        self._output_colour = _wants_colour(self.output, colour)
+        self._error_colour = _wants_colour(self.errors, colour)
+
+    def let_go(self) -> None:
+        """Drop what cannot be written: Python would try again as it ends, and end with 120."""
+        for stream in (self.output, self.errors):
+            try:
+                stream.flush()
+            except OSError:
+                with suppress(OSError):
+                    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
     def print(self, text: str = "") -> None:
         """A line for standard output."""
@@ -45,7 +64,8 @@ class Terminal:
 
     def error(self, text: str) -> None:
         """A line for standard error."""
-        self.errors.write(f"{text}\n")
+        with suppress(OSError):  # there is nobody left to tell
+            self.errors.write(f"{text}\n")
 
     def styled(self, text: str, *styles: str) -> str:
         """`text` for standard output, in colour if that is wanted."""

@@ -1,5 +1,5 @@
 """One module a sub-command, imported when it is used.
 
-Each has SUMMARY, DESCRIPTION and EXAMPLES for its help, `add_arguments(parser)`, and
+Each has DESCRIPTION and EXAMPLES for its help, `add_arguments(parser)`, and
 `run(arguments, terminal)`, which returns the exit code.
 """

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from shlex import join as join_shell_words
 
-from kron.core.errors import Code, KronError
+from kron.core.errors import Code, KronError, quoted
 from kron.jobs.configuration import ConfigurationError
 from kron.jobs.document import read_document
+from kron.jobs.entry import read_schedule
 from kron.jobs.fields import FIELDS, REPEATABLE
 from kron.jobs.line import compose
 from kron.jobs.quoting import join_words
@@ -14,6 +16,7 @@ from kron.krontab.jobs import standard_input
 from kron.krontab.parser import Parser, add_format
 from kron.krontab.target import add_target, change_file, report_change
 from kron.krontab.terminal import Terminal
+from kron.krontab.usage import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,22 +84,28 @@ def _has_options(arguments: Namespace) -> bool:
 def _line(arguments: Namespace) -> str:
     if arguments.schedule is None:
         raise KronError(Code.FIELD_MISSING, "the job has no schedule", fix="add --schedule TEXT")
+    read_schedule(arguments.schedule, "-")  # by itself: a line could hold more than a schedule
     fields: list[tuple[str, str]] = []
     for key in FIELDS:
         values: list[str] = getattr(arguments, f"field_{key}") or []
         if len(values) > 1 and key not in REPEATABLE:
-            raise KronError(Code.FIELD_REPEATED, f"--{key.replace('_', '-')} is given twice")
+            raise UsageError(Code.FIELD_REPEATED, f"--{key.replace('_', '-')} is given twice")
         fields += [(key, value) for value in values]
     if arguments.words:
         if arguments.field_command:
             message = "the command is given twice, by --command and behind --"
-            raise KronError(Code.FIELD_REPEATED, message)
-        fields.append(("command", join_words(tuple(arguments.words))))
+            raise UsageError(Code.FIELD_REPEATED, message)
+        join = join_shell_words if arguments.field_shell else join_words
+        fields.append(("command", join(arguments.words)))
+    for key, value in fields:
+        if "\n" in value:
+            message = f"the value of {key} has a line break: {quoted(value)}"
+            raise KronError(Code.TEXT, message, fix="a job is one line")
     return compose(arguments.schedule, fields)
 
 
 def _input() -> bytes:
-    if sys.stdin.isatty():
+    if sys.stdin is not None and sys.stdin.isatty():
         message = "there is no job: neither options nor lines on standard input"
         raise KronError(Code.FIELD_MISSING, message, fix="krontab add --help has examples")
     return standard_input()

@@ -166,7 +166,8 @@ def _lines(
         if most is not None and count > most:
             yield f"  ... and {count - most:,} more (--all shows them)"
     span = "day" if days == 1 else f"{days} days"
-    yield f"{len(changes)} jobs differ in the next {span}, {same} do not"
+    jobs = "1 job differs" if len(changes) == 1 else f"{len(changes)} jobs differ"
+    yield f"{jobs} in the next {span}, {same} {'does' if same == 1 else 'do'} not"
 
 
 def _run(old: Decision | None, new: Decision | None) -> str:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from kron.core.errors import Code, KronError, did_you_mean, quoted
+from kron.core.errors import Code, did_you_mean, quoted
 from kron.core.instant import to_seconds, to_text
 from kron.jobs.configuration import Configuration
 from kron.jobs.finding import Finding, Severity
 from kron.krontab.annotations import github_lines, sarif_document, short_lines
 from kron.krontab.jobs import load_configuration, moment_of
 from kron.krontab.parser import Parser, add_at, add_format, add_source
+from kron.krontab.program import FAILED, SYSTEM_ERRORS
 from kron.krontab.progress import Progress
 from kron.krontab.report import finding_document, finding_lines
 from kron.krontab.terminal import Terminal
+from kron.krontab.usage import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,6 +67,8 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     findings = [*configuration.findings, *_warnings(configuration, arguments, ignored, terminal)]
     findings.sort(key=lambda finding: (finding.path, finding.line, finding.start))
     _FORMATS[arguments.format](findings, configuration, arguments, terminal)
+    if any(finding.code in SYSTEM_ERRORS for finding in findings):
+        return FAILED
     errors = sum(finding.severity is Severity.ERROR for finding in findings)
     return int(errors > 0 or (arguments.strict and bool(findings)))
 
@@ -76,7 +80,7 @@ def _checked_codes(codes: list[str]) -> set[str]:
         if code not in list(Advice):
             message = f"there is no warning with the code {quoted(code)}"
             fix = did_you_mean(code, Advice) or f"they are {', '.join(Advice)}"
-            raise KronError(Code.VALUE_UNKNOWN, message, fix=fix)
+            raise UsageError(Code.VALUE_UNKNOWN, message, fix=fix)
     return set(codes)
 
 

@@ -28,6 +28,6 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     """Run the command."""
-    change = change_file(arguments, lambda document: document.without(arguments.job))
+    change = change_file(arguments, lambda document: document.without(arguments.job), creates=False)
     report_change(change, "remove", [arguments.job], arguments, terminal)
     return 0

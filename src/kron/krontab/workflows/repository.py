@@ -75,11 +75,7 @@ class Repositories:
         except ValueError:
             message = f"the file is in no repository, and not below {root} either"
             raise UnknownRepositoryError(message, "run krontab in the root of it") from None
-        identifier = f"{slug}/{relative.as_posix()}"
-        if "\n" in identifier or not _is_unicode(identifier):
-            message = f"{quoted(identifier)} cannot identify anything: rename the file"
-            raise UnknownRepositoryError(message, "a path is UTF-8 without line breaks")
-        return identifier
+        return f"{slug}/{relative.as_posix()}"
 
     def _of_directory(self, directory: Path) -> Repository:
         known = self._by_directory.get(directory)
@@ -131,11 +127,3 @@ def _text(path: Path) -> str:
     if b"\0" in data:
         raise KronError(Code.TEXT, f"{path} is not a text")
     return data.decode(errors="surrogateescape")
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
