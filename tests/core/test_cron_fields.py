@@ -216,7 +216,7 @@ def test_a_shorthand_is_refused_with_its_five_fields(shorthand: str, spelled: st
         parse_schedule(shorthand)
     assert raised.value.code == "cron-shorthand"
     assert shorthand in raised.value.message
-    assert raised.value.fix == f"write {spelled}"
+    assert raised.value.fix.split(" or ")[0] == f"write {spelled}"
     parse_schedule(spelled)
 
 
