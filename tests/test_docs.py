@@ -16,6 +16,7 @@ from kron.core.instant import FIRST_YEAR, LAST_YEAR
 from kron.engine import ledger_from_json, ledger_to_json
 from kron.engine.job import MAX_OPEN_PERIODS
 from kron.engine.step import TOLD_ONE_BY_ONE
+from kron.jobs.document import KEPT_FINDINGS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -55,6 +56,7 @@ def test_every_limit_is_documented_with_its_value() -> None:
         "years": f"{FIRST_YEAR} to {LAST_YEAR}",
         "length of a cron field or list of values": f"{LONGEST_FIELD:,} characters",
         "problems reported of a text": str(SHOWN_PROBLEMS),
+        "problems reported of a file": f"{KEPT_FINDINGS:,}",
         "draws for a decision": str(MAX_ATTEMPTS),
         "periods of a job that are open at once": f"{MAX_OPEN_PERIODS:,}",
         "missed periods told of one by one": str(TOLD_ONE_BY_ONE),
