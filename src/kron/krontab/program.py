@@ -59,8 +59,6 @@ def main(words: Sequence[str] | None = None) -> int:
     if words is None:
         _speak_utf8()
         words = sys.argv[1:]
-    # A reader that goes away, such as `head`, ends krontab as it ends any other command.
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     terminal = Terminal.standard()
     try:
         code = _run(words, terminal)
@@ -68,6 +66,12 @@ def main(words: Sequence[str] | None = None) -> int:
     except KronError as error:
         _complain(terminal, error)
         code = _exit_code(error)
+    except BrokenPipeError:
+        # A reader that goes away, such as `head`, ends krontab as it ends any other command. Not
+        # by the signal's default from the start: a dead worker of ours is no reason to vanish.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGPIPE)
+        code = FAILED
     except OSError as error:
         what = f"{error.filename}: " if error.filename else ""
         terminal.error(f"krontab: {what}{error.strerror or error}")
