@@ -232,3 +232,10 @@ def test_standard_input_is_linted_for_editors(krontab: Krontab) -> None:
     assert ran.code == 1
     assert ran.lines[0].startswith("-:1:3: cron-field ")
     assert krontab.process(*words, given=WRONG) == ran
+
+
+def test_nothing_to_check_is_said(krontab: Krontab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kron.jobs.configuration.SYSTEM_DIRECTORY", "/nonexistent")
+    ran = lint(krontab)
+    assert (ran.code, ran.out) == (0, "0 errors, 0 warnings in 0 jobs of 0 files\n")
+    assert "there is no krontab file in" in ran.err

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from kron.core.errors import Code, did_you_mean, quoted
 from kron.core.instant import to_seconds, to_text
-from kron.jobs.configuration import Configuration
+from kron.jobs.configuration import SYSTEM_DIRECTORY, USER_DIRECTORY, Configuration
 from kron.jobs.finding import Finding, Severity
 from kron.krontab.annotations import github_lines, sarif_document, short_lines
 from kron.krontab.jobs import load_configuration, moment_of
@@ -108,6 +108,9 @@ def _print_text(
             terminal.print(line)
     if configuration.unshown:
         terminal.print(f"... and {configuration.unshown:,} more errors")
+    if not configuration.documents and not findings:
+        where = f"{SYSTEM_DIRECTORY} or {USER_DIRECTORY}"
+        terminal.error(f"note: there is no krontab file in {where}; --file names others")
     errors, warnings = _counts(findings, configuration)
     jobs = sum(1 for _ in configuration.entries)
     files = len(configuration.documents)
