@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 import kron
-from kron.core.words import describe, describe_cron
+from kron.core.words import describe, describe_cron, describe_distribution
 from tests.core.schedules import cron_texts
 from tests.soak import examples
 
@@ -59,6 +59,34 @@ def test_a_cron_expression_reads_as_its_fields_say(cron: str, words: str) -> Non
 )
 def test_a_schedule_says_its_zone_and_its_window(schedule: str, words: str) -> None:
     assert describe(kron.parse_schedule(schedule)) == words
+
+
+@pytest.mark.parametrize(
+    ("modifiers", "words"),
+    [
+        ("", "uniform: x = u"),
+        ("@dist(skewEarly)", "skewEarly, shape 2: x = u^2"),
+        ("@dist(skewLate,shape=2.5)", "skewLate, shape 2.5: x = 1 - (1 - u)^2.5"),
+        ("@dist(exponential)", "exponential, lambda 1: decays from the window's start"),
+        (
+            "@dist(exponential,lambda=3,dir=late)",
+            "exponential, lambda 3: decays from the window's end",
+        ),
+        ("@dist(normal)", "normal, mu mid, sigma 20m: a bell, cut to the window"),
+        (
+            "@dist(normal,mu=start,sigma=5m)",
+            "normal, mu start, sigma 5m: a bell, cut to the window",
+        ),
+    ],
+)
+def test_a_distribution_says_the_defaults_that_apply(modifiers: str, words: str) -> None:
+    schedule = kron.parse_schedule(f"0 10 * * * @win(after,2h) {modifiers}")
+    assert describe_distribution(schedule) == words
+
+
+def test_a_bell_around_the_nominal_instant_says_so() -> None:
+    schedule = kron.parse_schedule("0 10 * * * @win(around,1h) @dist(normal)")
+    assert describe_distribution(schedule).startswith("normal, mu nominal, sigma 10m")
 
 
 _MEANINGS: dict[str, tuple[int, ...]] = {}

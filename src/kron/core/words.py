@@ -10,6 +10,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from kron.core.cron import Cron, Field
+from kron.core.distribution import (
+    Direction,
+    Exponential,
+    Normal,
+    SkewEarly,
+    SkewLate,
+    format_number,
+)
 from kron.core.duration import format_duration
 from kron.core.schedule import Schedule
 from kron.core.window import Mode
@@ -45,6 +53,25 @@ def describe(schedule: Schedule) -> str:
     if window.mode is Mode.AROUND:
         return f"{due}, run within {length} around then"
     return f"{due}, run within the {length} {window.mode} that"
+
+
+def describe_distribution(schedule: Schedule) -> str:
+    """How a draw u becomes a place x in the window, with the defaults that apply."""
+    distribution, window = schedule.distribution, schedule.window
+    match distribution:
+        case SkewLate(shape):
+            return f"skewLate, shape {format_number(shape)}: x = 1 - (1 - u)^{format_number(shape)}"
+        case SkewEarly(shape):
+            return f"skewEarly, shape {format_number(shape)}: x = u^{format_number(shape)}"
+        case Exponential(rate, direction):
+            end = "start" if direction is Direction.EARLY else "end"
+            return f"exponential, lambda {format_number(rate)}: decays from the window's {end}"
+        case Normal(anchor, sigma_ns):
+            around = anchor or ("nominal" if window.mode is Mode.AROUND else "mid")
+            width = format_duration(window.duration_ns // 6 if sigma_ns is None else sigma_ns)
+            return f"normal, mu {around}, sigma {width}: a bell, cut to the window"
+        case _:
+            return f"{distribution.name}: x = u"
 
 
 def describe_cron(cron: Cron) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kron.core.decision import ENGINE_VERSION, MAX_ATTEMPTS, Draw, Trace, trace
 from kron.core.duration import SECOND_NS, format_duration
 from kron.core.instant import to_seconds, to_text
-from kron.core.words import describe
+from kron.core.words import describe, describe_distribution
 from kron.krontab.drawing import time_line
 from kron.krontab.jobs import Subject, find_subject, moment_of
 from kron.krontab.parser import Parser, add_at, add_format, add_source
@@ -98,7 +98,7 @@ def _lines(
     yield row("seed", "SHA-256 of the identity, the period key and the salt, a line each:")
     yield row("", _check(subject, decision.period_key))
     yield row("seed hash", decision.seed_hash)
-    yield row("law", _law(subject))
+    yield row("law", describe_distribution(schedule))
     if schedule.constraints:
         yield row("constraints", str(schedule.constraints))
     yield from (row(label, text) for label, text in _draws(traced, most_draws))
@@ -122,12 +122,6 @@ def _check(subject: Subject, period_key: str) -> str:
 
     parts = (subject.identity, period_key, subject.schedule.seed.salt)
     return f"printf '%s\\n%s\\n%s' {' '.join(map(quote, parts))} | sha256sum"
-
-
-def _law(subject: Subject) -> str:
-    distribution = subject.schedule.distribution
-    parameters = distribution.parameters()
-    return f"{distribution.name}, {parameters}" if parameters else distribution.name
 
 
 def _draws(traced: Trace, most: int) -> Iterator[tuple[str, str]]:
