@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 import kron
 from kron import Code, KronError, Limits, ParseError, Problem
 from kron.core.errors import SHOWN_PROBLEMS
+from kron.core.tokens import is_fuzzy
 from kron.engine.job import Job
 from kron.fuzzy.baseline import parse_schedule as parse_fuzzy_schedule
-from kron.jobs.entry import Entry, is_fuzzy
+from kron.jobs.entry import Entry
 from kron.jobs.fields import FIELDS
 from kron.jobs.line import LineReader, compose
 from kron.jobs.quoting import join_words

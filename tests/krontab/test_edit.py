@@ -415,3 +415,11 @@ class TestTheDefaultFile:
         self.be(monkeypatch, os.getuid() or 12345)
         assert krontab("remove", "new").code == 1
         assert list(krontab.home.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["add", "remove"])
+def test_two_files_are_not_one(krontab: Krontab, command: str) -> None:
+    words = ["job"] if command == "remove" else ["--name", "job", "--command", "x"]
+    ran = krontab(command, *words, "--file", "a.kron", "--file", "b.kron")
+    assert (ran.code, ran.out) == (2, "")
+    assert "given twice" in ran.err

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from kron import parse_schedule
+from kron.core.constraint import MINUTES_A_DAY
 from kron.engine import Job
 from kron.fleet import Tally, busiest, count_firings
-from kron.fleet.tally import MINUTES_A_DAY
 from kron.jobs.configuration import Configuration
 from kron.jobs.document import read_document
 from kron.jobs.identity import Node

@@ -8,7 +8,7 @@ from kron.core.constraint import Constraints
 from kron.core.cron import KINDS, Cron, Field, parse_field
 from kron.core.distribution import DEFAULT_DISTRIBUTION
 from kron.core.errors import SHOWN_PROBLEMS, Code, ParseError, Problem, did_you_mean, quoted
-from kron.core.limits import DEFAULT_LIMITS, Limits
+from kron.core.limits import DEFAULT_LIMITS, Limits, is_longer
 from kron.core.modifiers import FORMS, Reader
 from kron.core.policy import Policy
 from kron.core.schedule import UTC_ZONE, Schedule
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def parse_schedule(text: str, limits: Limits = DEFAULT_LIMITS) -> Schedule:
     """The schedule that `text` says; a `ParseError` that lists all of its problems otherwise."""
-    if len(text) > limits.line_bytes or _size(text) > limits.line_bytes:
+    if is_longer(text, limits.line_bytes):
         message = f"the schedule is longer than {limits.line_bytes} bytes"
         raise ParseError.single(text, Code.LIMIT, message, end=1)
     problems = forbidden_characters(text)
@@ -42,10 +42,6 @@ def parse_schedule(text: str, limits: Limits = DEFAULT_LIMITS) -> Schedule:
         problems.sort(key=lambda problem: problem.start)
         raise ParseError(text, problems[:SHOWN_PROBLEMS])
     return schedule
-
-
-def _size(text: str) -> int:
-    return len(text.encode(errors="surrogatepass"))
 
 
 def _each_once(found: list[Modifier], problems: list[Problem]) -> dict[str, Modifier]:

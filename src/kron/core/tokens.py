@@ -113,6 +113,15 @@ def scan(text: str, problems: list[Problem]) -> tuple[list[Token], list[Modifier
     return words, modifiers
 
 
+def is_fuzzy(text: str) -> bool:
+    """Whether a schedule begins with a word, as fuzzy ones do, and not with a cron field.
+
+    Here and not in `kron.fuzzy`, so that who only reads cron need not load that.
+    """
+    start = text.lstrip(" \t")[:2]
+    return len(start) == 2 and start.isascii() and start.isalpha()
+
+
 def past_all(piece: re.Pattern[str], text: str, position: int) -> int:
     """Where a row of pieces ends that begins at `position`.
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from heapq import nsmallest
 
+from kron.core.constraint import MINUTES_A_DAY
 from kron.core.frozen import Frozen
 from kron.core.instant import DAY_S
 from kron.engine.job import Job
 from kron.fleet.firing import firings
-from kron.fleet.tally import MINUTE_S, MINUTES_A_DAY, WEEK_S, Tally, second_of_week
+from kron.fleet.tally import MINUTE_S, WEEK_S, Tally, second_of_week
 
 
 class Busy(Frozen):

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from kron.core.constraint import Filter
+from kron.core.constraint import MINUTES_A_DAY, Filter
 from kron.core.frozen import Frozen
 from kron.core.schedule import Schedule
-from kron.fleet.tally import MINUTES_A_DAY
 
 _EVERY_MINUTE = (1 << MINUTES_A_DAY) - 1
 _EVERY_HOUR = sum(1 << 60 * hour for hour in range(24))

@@ -6,6 +6,7 @@ where the first and the last week each have a part of it.
 
 from __future__ import annotations
 
+from kron.core.constraint import MINUTES_A_DAY
 from kron.core.frozen import Frozen
 from kron.core.instant import DAY_S
 
@@ -13,7 +14,6 @@ WEEK_S = 7 * DAY_S
 HOUR_S = 3_600
 MINUTE_S = 60
 HOURS_A_DAY = 24
-MINUTES_A_DAY = 1_440
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 _EPOCH_SECOND_OF_WEEK = 3 * DAY_S  # 1970 began on a Thursday

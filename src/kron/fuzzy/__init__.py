@@ -1,6 +1,7 @@
 """Fuzzy schedules: `daily around 14:00 utc+9`, a placeholder, then a cron expression. Pure."""
 
-from kron.fuzzy.baseline import Baseline, is_fuzzy, parse_schedule, read_baseline
+from kron.core.tokens import is_fuzzy
+from kron.fuzzy.baseline import Baseline, parse_schedule, read_baseline
 from kron.fuzzy.collision import Cause, Collision, collisions
 from kron.fuzzy.expression import Expression, parse
 from kron.fuzzy.hashing import fnv1a_32

@@ -11,15 +11,14 @@ import re
 from kron.core import parser
 from kron.core.errors import SHOWN_PROBLEMS, Code, ParseError, Problem, quoted
 from kron.core.frozen import Frozen
-from kron.core.limits import DEFAULT_LIMITS, Limits
+from kron.core.limits import DEFAULT_LIMITS, Limits, is_longer
 from kron.core.schedule import Schedule
-from kron.core.tokens import forbidden_characters, scan
+from kron.core.tokens import forbidden_characters, is_fuzzy, scan
 from kron.fuzzy.expression import Expression, parse
 from kron.fuzzy.problem import FuzzyProblem
 from kron.fuzzy.scatter import scattered
 
 # One letter alone is left to the core: other crons have H, L and W, which it refuses by name.
-_FUZZY = re.compile(r"[ \t]*+[A-Za-z]{2}")
 _FIRST_MODIFIER = re.compile(r"(?<![^ \t])@")
 _ANY_CRON = "0 0 * * *"
 _ROOM_FOR_CRON = 64
@@ -33,14 +32,9 @@ class Baseline(Frozen):
     warnings: tuple[FuzzyProblem, ...] = ()
 
 
-def is_fuzzy(text: str) -> bool:
-    """Whether the text of a schedule begins with a word and not with a cron field."""
-    return _FUZZY.match(text) is not None
-
-
 def parse_schedule(text: str, *, identity: str, limits: Limits = DEFAULT_LIMITS) -> Schedule:
     """The schedule that `text` says; a `ParseError` that lists all of its problems otherwise."""
-    if _FUZZY.match(text) is None:
+    if not is_fuzzy(text):
         return parser.parse_schedule(text, limits)
     return read_baseline(text, identity=identity, limits=limits).schedule
 
@@ -49,7 +43,7 @@ def read_baseline(text: str, *, identity: str, limits: Limits = DEFAULT_LIMITS) 
     """The same, with the expression and the warnings of a fuzzy baseline."""
     if not is_fuzzy(text):
         return Baseline(parser.parse_schedule(text, limits))
-    if len(text) > limits.line_bytes or _size(text) > limits.line_bytes:
+    if is_longer(text, limits.line_bytes):
         message = f"the schedule is longer than {limits.line_bytes} bytes"
         raise ParseError.single(text, Code.LIMIT, message, end=1)
     problems = forbidden_characters(text)
@@ -66,10 +60,6 @@ def read_baseline(text: str, *, identity: str, limits: Limits = DEFAULT_LIMITS) 
         problems.sort(key=lambda problem: problem.start)
         raise ParseError(text, problems[:SHOWN_PROBLEMS])
     return Baseline(schedule, expression, result.warnings)
-
-
-def _size(text: str) -> int:
-    return len(text.encode(errors="surrogatepass"))
 
 
 def _expression(text: str, problems: list[Problem]) -> Expression | None:

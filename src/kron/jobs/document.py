@@ -15,7 +15,7 @@ from kron.jobs.entry import Entry
 from kron.jobs.finding import Finding, findings_of
 from kron.jobs.identity import Node
 from kron.jobs.line import LineReader, place_of
-from kron.jobs.text import read_text
+from kron.jobs.text import read_text, says_nothing
 
 KEPT_FINDINGS = 1_000
 """How many errors of a file are kept; a file of 8 MiB of junk has no reader of the next."""
@@ -82,7 +82,7 @@ def read_document(
     for number, line in enumerate(text.split("\n"), start=1):
         if progress is not None:
             progress(1)
-        if _says_nothing(line):
+        if says_nothing(line):
             continue
         try:
             entry = reader.read(
@@ -104,11 +104,6 @@ def read_document(
         tuple(findings[:KEPT_FINDINGS]),
         max(0, errors - KEPT_FINDINGS),
     )
-
-
-def _says_nothing(line: str) -> bool:
-    content = line.lstrip(" \t")
-    return not content or content.startswith("#")
 
 
 def _check_new(

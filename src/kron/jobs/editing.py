@@ -60,19 +60,39 @@ def current_bytes(path: str, access: Access, limits: Limits = DEFAULT_LIMITS) ->
         raise
 
 
-def _replace(directory: int, name: str, data: bytes) -> None:
-    temporary = f".{name}.{os.getpid()}.new"
-    with suppress(FileNotFoundError):  # the lock is ours: one of this name was left by a kill -9
-        os.unlink(temporary, dir_fd=directory)
+def stage(
+    temporary: str, data: bytes, like: os.stat_result | None, *, directory: int | None = None
+) -> None:
+    """Write and sync a new file with the mode and the owner of `like`, or leave nothing."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(temporary, flags, 0o600, dir_fd=directory)
     try:
         try:
-            _take_after(descriptor, directory, name)
+            _take_after(descriptor, like)
             _write_all(descriptor, data)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+    except BaseException:
+        os.unlink(temporary, dir_fd=directory)
+        raise
+
+
+def temporary_name(name: str) -> str:
+    """The hidden name under which a file waits to take the place of the one called `name`."""
+    return f".{name}.{os.getpid()}.new"
+
+
+def _replace(directory: int, name: str, data: bytes) -> None:
+    temporary = temporary_name(name)
+    with suppress(FileNotFoundError):  # the lock is ours: one of this name was left by a kill -9
+        os.unlink(temporary, dir_fd=directory)
+    try:
+        old = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        old = None
+    stage(temporary, data, old, directory=directory)
+    try:
         os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
     except BaseException:
         os.unlink(temporary, dir_fd=directory)
@@ -89,11 +109,8 @@ def _encoded(text: str) -> bytes:
         raise KronError(Code.TEXT, message) from None
 
 
-def _take_after(descriptor: int, directory: int, name: str) -> None:
-    """Give the new file the mode and the owner of the one that it replaces."""
-    try:
-        old = os.stat(name, dir_fd=directory, follow_symlinks=False)
-    except FileNotFoundError:
+def _take_after(descriptor: int, old: os.stat_result | None) -> None:
+    if old is None:
         os.fchmod(descriptor, _NEW_MODE)
         return
     own = os.fstat(descriptor)

@@ -6,6 +6,7 @@ from kron.core.frozen import Frozen
 from kron.core.limits import DEFAULT_LIMITS, Limits
 from kron.core.parser import parse_schedule
 from kron.core.schedule import Schedule
+from kron.core.tokens import is_fuzzy
 from kron.engine.job import Job
 from kron.jobs.task import Task
 
@@ -27,11 +28,6 @@ class Entry(Frozen):
     def job(self) -> Job:
         """What the engine needs to know of it."""
         return Job(self.identity, self.schedule)
-
-
-def is_fuzzy(schedule_text: str) -> bool:
-    """Whether a text is a fuzzy schedule: it begins with a word, which no cron expression does."""
-    return schedule_text.lstrip(" \t")[:1].isalpha()
 
 
 def read_schedule(text: str, identity: str, limits: Limits = DEFAULT_LIMITS) -> Schedule:

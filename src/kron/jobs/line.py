@@ -21,10 +21,10 @@ from kron.core.errors import (
     quoted,
 )
 from kron.core.frozen import Frozen
-from kron.core.limits import DEFAULT_LIMITS, Limits
-from kron.core.tokens import Token, forbidden_characters, past_all
+from kron.core.limits import DEFAULT_LIMITS, Limits, is_longer
+from kron.core.tokens import Token, forbidden_characters, is_fuzzy, past_all
 from kron.engine.job import check_open_periods
-from kron.jobs.entry import Entry, is_fuzzy, read_schedule
+from kron.jobs.entry import Entry, read_schedule
 from kron.jobs.fields import FIELDS, LIMIT_FIELDS, REPEATABLE, REQUIRED
 from kron.jobs.quoting import STRING, as_string, quoted_value, split_words, unquoted
 from kron.jobs.task import DEFAULT_GRACE_NS, DEFAULT_SHELL, Output, Task
@@ -74,7 +74,7 @@ class LineReader:
 
     def read(self, text: str, *, path: str, line: int, identify: Identify) -> Entry:
         """The entry that a line (without its line break) says; a `ParseError` otherwise."""
-        if len(text) > self._limits.line_bytes or _size(text) > self._limits.line_bytes:
+        if is_longer(text, self._limits.line_bytes):
             message = f"the line is longer than {self._limits.line_bytes} bytes"
             raise ParseError.single(text, Code.LIMIT, message, end=1)
         problems = forbidden_characters(text)
@@ -127,10 +127,6 @@ def compose(schedule_text: str, fields: list[tuple[str, str]]) -> str:
         for key, value in sorted(fields, key=lambda field: order.get(field[0], len(order)))
     ]
     return " ".join([schedule_text.strip(" \t"), *written])
-
-
-def _size(text: str) -> int:
-    return len(text.encode(errors="surrogatepass"))
 
 
 def _head(text: str, problems: list[Problem]) -> tuple[str, int]:

@@ -38,6 +38,12 @@ def read_text(data: bytes, path: str, limits: Limits) -> str | Finding:
     return Finding.of_problem(problem, path=path, line=1, text=first)
 
 
+def says_nothing(line: str) -> bool:
+    """Whether a line is blank or a comment, which is the same in both kinds of file."""
+    content = line.lstrip(" \t")
+    return not content or content.startswith("#")
+
+
 def _not_utf8(data: bytes, place: int, path: str) -> Finding:
     before = data[:place]
     start = before.rfind(b"\n") + 1

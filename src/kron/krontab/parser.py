@@ -63,6 +63,22 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"{message}{near and f' ({near})'}")
 
 
+class OnlyOnce(argparse.Action):
+    """An option that means one thing: given twice, argparse would silently take the last."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Take the value, unless there is one."""
+        if getattr(namespace, self.dest) is not None:
+            raise argparse.ArgumentError(self, "it is given twice")
+        setattr(namespace, self.dest, values)
+
+
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=26, width=_WIDTH)

@@ -51,3 +51,8 @@ def finding_document(finding: Finding) -> dict[str, Any]:
         "column": finding.start + 1 if finding.line else None,
         "end_column": finding.end + 1 if finding.line else None,
     }
+
+
+def many(count: int, noun: str) -> str:
+    """`1 job`, `2 jobs`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

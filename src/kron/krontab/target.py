@@ -10,6 +10,7 @@ from kron.jobs.configuration import SYSTEM_DIRECTORY, USER_DIRECTORY, Configurat
 from kron.jobs.document import Document, read_document
 from kron.jobs.editing import current_bytes, edit_file
 from kron.jobs.source import own_access
+from kron.krontab.parser import OnlyOnce
 from kron.krontab.parser import path as path_argument
 from kron.krontab.terminal import Terminal
 
@@ -28,6 +29,7 @@ def add_target(parser: ArgumentParser) -> None:
     group.add_argument(
         "--file",
         type=path_argument,
+        action=OnlyOnce,
         metavar="PATH",
         help=f"the file to edit; default: {SYSTEM_DIRECTORY}/{DEFAULT_NAME} for root, "
         f"{USER_DIRECTORY}/{DEFAULT_NAME} for others",

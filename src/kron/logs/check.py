@@ -14,7 +14,8 @@ from kron.core.frozen import Frozen
 from kron.core.instant import from_text
 from kron.core.limits import Limits
 from kron.core.schedule import Schedule
-from kron.fuzzy.baseline import is_fuzzy, parse_schedule
+from kron.core.tokens import is_fuzzy
+from kron.fuzzy.baseline import parse_schedule
 from kron.logs.decisions import decision_values
 from kron.logs.event import Event
 from kron.logs.finding import Counts, Finding, Kind, shown

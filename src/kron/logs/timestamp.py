@@ -8,6 +8,7 @@ import re
 from datetime import date
 from functools import lru_cache
 
+from kron.core.duration import SECOND_NS
 from kron.core.errors import Code, KronError, quoted
 from kron.core.instant import DAY_S, from_text, to_day, to_text
 
@@ -16,7 +17,6 @@ TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
 TIMESTAMP = rf"{DAY}T{TIME}(?:\.[0-9]{{1,9}})?Z"
 """The pattern of a timestamp; the day may still be one that no calendar has."""
 
-SECOND_NS = 10**9
 FIRST_NS = to_day(date.min) * DAY_S * SECOND_NS
 LAST_NS = (to_day(date.max) + 1) * DAY_S * SECOND_NS - 1
 

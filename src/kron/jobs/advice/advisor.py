@@ -8,7 +8,7 @@ from datetime import datetime
 from kron.core.cron import KINDS
 from kron.core.errors import Code, KronError
 from kron.core.schedule import Schedule
-from kron.core.tokens import scan
+from kron.core.tokens import is_fuzzy, scan
 from kron.jobs.advice.account import Accounts
 from kron.jobs.advice.command import is_shell_word, shell_remarks
 from kron.jobs.advice.constraint import constraint_remarks
@@ -25,7 +25,7 @@ from kron.jobs.advice.step import step_remarks
 from kron.jobs.advice.window import window_remarks
 from kron.jobs.advice.year import Year
 from kron.jobs.document import Document
-from kron.jobs.entry import Entry, is_fuzzy
+from kron.jobs.entry import Entry
 from kron.jobs.finding import Finding, Severity
 from kron.jobs.task import Task
 

@@ -7,8 +7,8 @@ there (a fuzzy schedule has no cron fields, a crontab no fields) is placed at wh
 from __future__ import annotations
 
 from kron.core.cron import KINDS
+from kron.core.tokens import is_fuzzy
 from kron.jobs.advice.remark import Part, PartKind
-from kron.jobs.entry import is_fuzzy
 from kron.jobs.line import FIELD, TOKEN
 from kron.jobs.quoting import as_string
 

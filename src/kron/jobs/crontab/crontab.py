@@ -25,7 +25,6 @@ from kron.jobs.crontab.line import (
     is_anacron,
     read_job,
     read_setting,
-    says_nothing,
 )
 from kron.jobs.crontab.names import Names, name_of
 from kron.jobs.crontab.note import NoteCode, Notes
@@ -35,7 +34,7 @@ from kron.jobs.fields import FIELDS
 from kron.jobs.finding import Finding, findings_of
 from kron.jobs.identity import Node
 from kron.jobs.task import Task
-from kron.jobs.text import read_text
+from kron.jobs.text import read_text, says_nothing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -62,12 +62,6 @@ class JobLine(Frozen):
     """The hyphen with which cronie leaves a line out of its log."""
 
 
-def says_nothing(text: str) -> bool:
-    """Whether the line is blank or a comment."""
-    content = text.lstrip(" \t")
-    return not content or content.startswith("#")
-
-
 def read_setting(text: str) -> Setting | None:
     """The setting that a line is, or None. A line is a setting before it is anything else."""
     match = _SETTING.fullmatch(text)

@@ -13,7 +13,7 @@ from kron.krontab.annotations import github_lines
 from kron.krontab.jobs import moment_of
 from kron.krontab.parser import Parser, add_at, add_format
 from kron.krontab.progress import Progress
-from kron.krontab.report import finding_document, finding_lines
+from kron.krontab.report import finding_document, finding_lines, many
 from kron.krontab.table import table
 from kron.krontab.terminal import Terminal
 from kron.krontab.workflows import (
@@ -119,11 +119,11 @@ def _print_text(
 ) -> None:
     _print_findings(findings, terminal)
     if compilation.unshown:
-        terminal.error(f"... and {_many(compilation.unshown, 'more finding')}")
+        terminal.error(f"... and {many(compilation.unshown, 'more finding')}")
     for path, why in compilation.without:
         terminal.error(f"{path}: nothing to compile: {why}")
     if compilation.errors:
-        terminal.error(f"{_many(len(compilation.errors), 'error')}: nothing is written")
+        terminal.error(f"{many(len(compilation.errors), 'error')}: nothing is written")
         return
     if not (arguments.write or arguments.check):
         for workflow in compilation.outdated:
@@ -144,7 +144,7 @@ def _print_findings(findings: Iterable[Finding], terminal: Terminal) -> None:
         for line in finding_lines(finding, terminal.styled_error):
             terminal.error(line)
     if collisions > _SHOWN_COLLISIONS:
-        more = _many(collisions - _SHOWN_COLLISIONS, "more collision")
+        more = many(collisions - _SHOWN_COLLISIONS, "more collision")
         terminal.error(f"... and {more}; --format json has all")
 
 
@@ -183,15 +183,15 @@ def _summary(compilation: Compilation, arguments: Namespace) -> str:
     schedules = sum(len(workflow.schedules) for workflow in compilation.workflows)
     files = len(compilation.workflows)
     outdated = len(compilation.outdated)
-    found = f"{_many(schedules, 'schedule')} in {_many(files, 'file')}"
+    found = f"{many(schedules, 'schedule')} in {many(files, 'file')}"
     if not files:
         return "no schedules"
     if not outdated:
         return f"{found}: up to date"
     if arguments.write:
-        return f"{found}: {_many(outdated, 'file')} written"
+        return f"{found}: {many(outdated, 'file')} written"
     hint = "" if arguments.check else "; --write writes them"
-    return f"{found}: {_many(outdated, 'file')} out of date{hint}"
+    return f"{found}: {many(outdated, 'file')} out of date{hint}"
 
 
 def _print_heatmap(compilation: Compilation, arguments: Namespace, terminal: Terminal) -> None:
@@ -246,7 +246,3 @@ def _schedule_document(schedule: WorkflowSchedule) -> dict[str, Any]:
         "meaning": describe(schedule.schedule),
         "current": schedule.is_current,
     }
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -6,11 +6,11 @@ import argparse
 import os
 from collections.abc import Iterator
 
+from kron.core.constraint import MINUTES_A_DAY
 from kron.core.errors import quoted
 from kron.core.instant import to_seconds
 from kron.engine.job import Job
 from kron.fleet import Busy, Tally, busiest, count_firings
-from kron.fleet.tally import MINUTES_A_DAY
 from kron.jobs.configuration import ConfigurationError
 from kron.jobs.crontab.crontab import Crontab
 from kron.jobs.entry import Entry

@@ -13,7 +13,7 @@ from kron.krontab.jobs import load_configuration, moment_of
 from kron.krontab.parser import Parser, add_at, add_format, add_source
 from kron.krontab.program import FAILED, SYSTEM_ERRORS
 from kron.krontab.progress import Progress
-from kron.krontab.report import finding_document, finding_lines
+from kron.krontab.report import finding_document, finding_lines, many
 from kron.krontab.terminal import Terminal
 from kron.krontab.usage import UsageError
 
@@ -115,8 +115,8 @@ def _print_text(
     jobs = sum(1 for _ in configuration.entries)
     files = len(configuration.documents)
     summary = (
-        f"{_many(errors, 'error')}, {_many(warnings, 'warning')} "
-        f"in {_many(jobs, 'job')} of {_many(files, 'file')}"
+        f"{many(errors, 'error')}, {many(warnings, 'warning')} "
+        f"in {many(jobs, 'job')} of {many(files, 'file')}"
     )
     style = "red" if errors else "yellow" if warnings else "green"
     terminal.print(terminal.styled(summary, style))
@@ -175,7 +175,3 @@ _FORMATS: dict[str, _Print] = {
 def _counts(findings: list[Finding], configuration: Configuration) -> tuple[int, int]:
     warnings = sum(finding.severity is Severity.WARNING for finding in findings)
     return len(findings) - warnings + configuration.unshown, warnings
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -8,12 +8,12 @@ itself fails, the error says which files have been replaced.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Sequence
 from pathlib import Path
 
 from kron.core.errors import Code, KronError
 from kron.core.frozen import Frozen
+from kron.jobs.editing import stage, temporary_name
 from kron.jobs.source import own_access, read_file
 
 
@@ -28,7 +28,7 @@ class Replacement(Frozen):
     def staged_path(self) -> Path:
         """Where the new text waits."""
         path = Path(self.path)
-        return path.with_name(f".{path.name}.{os.getpid()}.new")
+        return path.with_name(temporary_name(path.name))
 
 
 def replace_files(replacements: Sequence[Replacement]) -> None:
@@ -39,7 +39,8 @@ def replace_files(replacements: Sequence[Replacement]) -> None:
     try:
         for each in replacements:
             path = each.path
-            _stage(each, staged)
+            stage(str(each.staged_path), each.after, os.stat(path))  # noqa: PTH116 (as stage does)
+            staged.append(each.staged_path)
         for each in replacements:
             _check_unchanged(each)
         for each in replacements:
@@ -56,23 +57,6 @@ def replace_files(replacements: Sequence[Replacement]) -> None:
             leftover.unlink(missing_ok=True)
     for directory in {Path(path).parent for path in written}:
         _sync(directory)
-
-
-def _stage(each: Replacement, staged: list[Path]) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(each.staged_path, flags, 0o600)
-    staged.append(each.staged_path)
-    try:
-        old, own = os.stat(each.path), os.fstat(descriptor)  # noqa: PTH116 (as the one below)
-        if (old.st_uid, old.st_gid) != (own.st_uid, own.st_gid):
-            os.fchown(descriptor, old.st_uid, old.st_gid)
-        os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
-        view = memoryview(each.after)
-        while view:
-            view = view[os.write(descriptor, view) :]
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _check_unchanged(each: Replacement) -> None:
