@@ -270,7 +270,7 @@ def test_a_wrong_expression_is_refused_where_it_is_wrong(
         assert problem.fix, "every error shows the right form"
         assert isinstance(problem, fuzzy.FuzzyProblem)
         assert problem.err_code == ERR_CODES[problem.code]
-        assert f"[{problem.err_code}]" in str(problem)
+        assert f"[{problem.code}, {problem.err_code}]" in str(problem)
 
 
 MESSAGES = {

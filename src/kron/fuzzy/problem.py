@@ -2,7 +2,7 @@
 
 Seed 004 has two sets of error codes. The names of its E-table (`UNKNOWN_KEYWORD`) are the ones
 that errors carry: they are members of `kron.Code`. The code of its ERR-table (`ERR-SYNTAX-001`)
-is beside each, in `ERR_CODES` and as `problem.err_code`, and is shown in square brackets after
+is beside each, in `ERR_CODES` and as `problem.err_code`. Both are shown in square brackets after
 the message. Kron's own codes, which the seed lacks, and warnings have none.
 """
 
@@ -40,6 +40,6 @@ class FuzzyProblem(Problem):
         return ERR_CODES.get(self.code, "")
 
     def __str__(self) -> str:
-        err_code = f" [{self.err_code}]" if self.err_code else ""
+        err_code = f" [{self.code}, {self.err_code}]" if self.err_code else f" [{self.code}]"
         fix = f" ({self.fix})" if self.fix else ""
         return f"column {self.column}: {self.message}{err_code}{fix}"
