@@ -57,6 +57,12 @@ class Code(StrEnum):
     FILE_SYMLINK = "file-symlink"
     FILE_WRITABLE = "file-writable"
     FILE_OWNER = "file-owner"
+    STATE = "state"
+    STATE_NEWER = "state-newer"
+    STATE_UNWRITABLE = "state-unwritable"
+    RUNNING = "running"
+    NOT_RUNNING = "not-running"
+    CONTROL = "control"
     # Fuzzy schedules (seed 004). Its names are kept as it spells them; the last six are warnings.
     UNKNOWN_KEYWORD = "UNKNOWN_KEYWORD"
     HOUR_OUT_OF_RANGE = "HOUR_OUT_OF_RANGE"

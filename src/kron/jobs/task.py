@@ -65,8 +65,12 @@ class Task(Frozen):
     user: str = ""
     group: str = ""
     cwd: str = ""
+    cwd_may_lack: bool = False
+    """Whether a run starts in / where its directory is missing, as cron's do."""
     umask: int | None = None
     env: tuple[tuple[str, str], ...] = ()
+    inherits_env: bool = True
+    """Whether krond's own environment comes first. Not so for a crontab's job, which has its own."""
     stdin: str | None = None
     """What the run reads; only a crontab's `%` says it. None: nothing, as /dev/null."""
     timeout_ns: int | None = None

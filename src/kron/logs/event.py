@@ -159,6 +159,7 @@ class Event(StrEnum):
 
     # Runs on a host.
     MANUAL_RUN = ("manual_run", (Component.CONTROLLER,), (Level.INFO,), "namespace name run_id")
+    WAITING = ("waiting", (Component.EXECUTOR,), (Level.INFO,), f"{_RUN} reason")
     STARTED = ("started", (Component.EXECUTOR,), (Level.INFO,), f"{_RUN} pid chosen?")
     EXITED = (
         "exited",

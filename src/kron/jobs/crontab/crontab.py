@@ -264,7 +264,9 @@ class _Reader:
             shell=shell,
             user=user,
             cwd=surroundings.directory,
+            cwd_may_lack=True,
             env=surroundings.variables,
+            inherits_env=False,
             stdin=job.command.stdin,
         )
         schedule_text = " ".join(self._schedule_text(job.when.text).split())

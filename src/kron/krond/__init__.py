@@ -1,0 +1,1 @@
+"""krond, the host daemon: it starts each run at its chosen second, at most once a period."""
