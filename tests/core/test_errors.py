@@ -19,7 +19,17 @@ from tests.soak import examples
 CRON = "0 10 * * *"
 NOMINAL = datetime(2026, 3, 1, tzinfo=UTC)
 
-OTHERS_PREFIXES = ("ledger", "field-", "name-", "job-", "file-", "state", "running", "not-running", "control")
+OTHERS_PREFIXES = (
+    "ledger",
+    "field-",
+    "name-",
+    "job-",
+    "file-",
+    "state",
+    "running",
+    "not-running",
+    "control",
+)
 """Codes of the engine, of krontab lines and of files; those of fuzzy schedules are in capitals."""
 REACHED = {
     Code.CRON_FIELD: "61 0 * * *",

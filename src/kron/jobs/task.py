@@ -70,7 +70,7 @@ class Task(Frozen):
     umask: int | None = None
     env: tuple[tuple[str, str], ...] = ()
     inherits_env: bool = True
-    """Whether krond's own environment comes first. Not so for a crontab's job, which has its own."""
+    """Whether krond's own environment comes first. It does not for a job of a crontab."""
     stdin: str | None = None
     """What the run reads; only a crontab's `%` says it. None: nothing, as /dev/null."""
     timeout_ns: int | None = None
