@@ -67,11 +67,16 @@ def read_back(conversion: Conversion, path: str = "/etc/krond.d/all.kron") -> Do
 
 
 def carried(task: Task) -> Task:
-    """A task without what a krontab line leaves to cron."""
+    """A task without what a krontab line leaves to cron.
+
+    No line can say that krond's environment is not inherited, nor that / will do where the
+    directory is missing: docs/crontab.md tells so.
+    """
+    assert (task.inherits_env, task.cwd_may_lack) == (False, True)
     env = tuple(
         (name, value) for name, value in task.env if name not in OF_CRON or name in task.command
     )
-    return task.replace(env=env)
+    return task.replace(env=env, inherits_env=True, cwd_may_lack=False)
 
 
 def fed(task: Task) -> Task:

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
 
-from kron.krontab.program import EXIT_CODES, INTERRUPTED, main
+from kron.console.program import INTERRUPTED
+from kron.krontab.program import EXIT_CODES, main
 from tests.krontab.schemas import validate
 
 PROGRAM = (sys.executable, "-m", "kron.krontab")

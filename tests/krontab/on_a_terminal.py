@@ -15,7 +15,7 @@ from tests.krontab.command import PROGRAM, TIME_LIMIT_S, Krontab
 
 PROGRESS_AT_ONCE = """\
 import sys
-import kron.krontab.progress as progress
+import kron.console.progress as progress
 from kron.krontab.program import main
 progress._QUIET_S = progress._EVERY_S = 0
 sys.exit(main())

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from kron.krontab.program import COMMANDS
-from kron.krontab.reference import commands
+from kron.console.reference import commands
+from kron.krontab.program import COMMANDS, KRONTAB
 from tests.krontab.command import TIME_LIMIT_S, Krontab, make_directory
 
 SHELLS = ("bash", "zsh", "fish")
@@ -150,7 +150,7 @@ def test_the_script_is_one_that_the_shell_can_read(krontab: Krontab, shell: str)
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_script_names_every_command_and_option(krontab: Krontab, shell: str) -> None:
     script = krontab.read(f"completion.{shell}")
-    for command in commands():
+    for command in commands(KRONTAB):
         assert command.name.split()[-1] in script
         for option in command.options:
             for flag in option.flags:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import kron.krontab.commands
-from kron.krontab.program import COMMANDS, GROUPS, command_parser, module_name
+from kron.console.program import module_name
+from kron.krontab.program import COMMANDS, KRONTAB
 from tests.krontab.command import Krontab
 
 MODULES = {
@@ -70,7 +71,7 @@ def test_the_overview_names_the_default_directories(krontab: Krontab) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_example_is_a_command_line_that_its_command_reads(name: str) -> None:
-    examples = command_parser(name).command.EXAMPLES
+    examples = KRONTAB.parser(name).command.EXAMPLES
     assert examples
     for example, meaning in examples:
         assert meaning
@@ -78,14 +79,14 @@ def test_every_example_is_a_command_line_that_its_command_reads(name: str) -> No
         assert any(line[: len(name.split())] == name.split() for line in lines), example
         for line in lines:
             used = next(known for known in COMMANDS if line[: len(known.split())] == known.split())
-            command_parser(used).parse_args(line[len(used.split()) :])
+            KRONTAB.parser(used).parse_args(line[len(used.split()) :])
 
 
 def test_the_examples_of_the_overview_are_command_lines_too(krontab: Krontab) -> None:
     shown = krontab("--help").out.partition("\nexamples:\n")[2].partition("\n\n")[0]
     for line in shown.splitlines():
         (words,) = krontab_words(line.strip().partition("   ")[0])
-        command_parser(words[0]).parse_args(words[1:])
+        KRONTAB.parser(words[0]).parse_args(words[1:])
 
 
 @pytest.mark.parametrize(
@@ -127,7 +128,7 @@ def test_a_far_miss_is_quoted_and_gets_no_guess(krontab: Krontab, word: str) -> 
     assert "krontab --help" in ran.err
 
 
-@pytest.mark.parametrize("first", GROUPS)
+@pytest.mark.parametrize("first", KRONTAB.groups)
 def test_half_a_command_is_answered_with_the_other_halves(krontab: Krontab, first: str) -> None:
     whole = [name for name in COMMANDS if name.startswith(f"{first} ")]
     assert len(whole) > 1

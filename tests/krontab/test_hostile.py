@@ -136,9 +136,9 @@ def test_a_directory_that_others_could_write_is_refused(krontab: Krontab) -> Non
 
 AS_NOBODY = """\
 import difflib, fcntl, json, os, sys
-from kron.krontab.program import command_parser, main
+from kron.krontab.program import KRONTAB, main
 for name in ("lint", "list", "next", "remove"):
-    command_parser(name)  # nobody need not be able to read the library
+    KRONTAB.parser(name)  # nobody need not be able to read the library
 main(["lint", "--file", sys.argv[1]])
 sys.stdout.write("\\f")
 sys.stdout.flush()

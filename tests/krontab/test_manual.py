@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
-from kron.krontab.program import COMMANDS, EXIT_CODES
-from kron.krontab.reference import commands
+from kron.console.reference import commands
+from kron.krontab.program import COMMANDS, EXIT_CODES, KRONTAB
 from tests.krontab.command import Krontab
 
 PAGES = ("", *COMMANDS)
@@ -42,7 +42,7 @@ def test_groff_reads_every_page_without_a_warning(krontab: Krontab, name: str) -
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_page_says_what_help_says(krontab: Krontab, name: str) -> None:
-    (command,) = (command for command in commands() if command.name == name)
+    (command,) = (command for command in commands(KRONTAB) if command.name == name)
     shown = words(formatted(krontab("man", *name.split()).fine().out))
     help_text = words(krontab(*name.split(), "--help").fine().out)
     assert command.options

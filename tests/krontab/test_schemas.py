@@ -15,7 +15,7 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 import kron.krontab
-from kron.krontab.program import COMMANDS, command_parser
+from kron.krontab.program import COMMANDS, KRONTAB
 from tests.krontab.command import AT, Krontab
 from tests.krontab.files import GOOD
 from tests.krontab.schemas import DIRECTORY, names, schema, validate
@@ -69,7 +69,7 @@ def test_every_definition_is_used(name: str) -> None:
 
 def test_every_command_that_prints_json_has_a_schema() -> None:
     def prints_json(name: str) -> bool:
-        actions = command_parser(name)._actions
+        actions = KRONTAB.parser(name)._actions
         return any(action.choices and "json" in action.choices for action in actions)
 
     printing = {SHARED.get(name, name) for name in COMMANDS if prints_json(name)}

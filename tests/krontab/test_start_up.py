@@ -11,7 +11,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from kron.krontab.program import COMMANDS, module_name
+from kron.console.program import module_name
+from kron.krontab.program import COMMANDS
 from tests.krontab.command import AT, Krontab
 from tests.krontab.files import GOOD, WRONG
 
@@ -36,6 +37,7 @@ HEAVY = [
     "random",
     "secrets",
     "shutil",
+    "signal",
     "socket",
     "statistics",
     "subprocess",

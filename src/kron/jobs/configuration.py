@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from kron.core.errors import Code, KronError, did_you_mean, quoted
+from kron.core.errors import Code, KronError
 from kron.core.frozen import Frozen
 from kron.core.limits import DEFAULT_LIMITS, Limits
 from kron.jobs.document import Document, read_document
-from kron.jobs.entry import Entry
+from kron.jobs.entry import Entry, find_entry
 from kron.jobs.finding import Finding
 from kron.jobs.identity import Node
 from kron.jobs.line import LineReader
@@ -43,7 +43,9 @@ class Configuration(Frozen):
     failures: tuple[Finding, ...] = ()
     """Files and directories that could not be read at all."""
     ignored: tuple[str, ...] = ()
-    """What lay in a directory and is no krontab file."""
+    """What lay in a directory and is not read, for its name or because it is a directory."""
+    warnings: tuple[Finding, ...] = ()
+    """What is left out or done differently; only crontabs that run as they are have any."""
 
     @property
     def entries(self) -> Iterator[Entry]:
@@ -68,17 +70,7 @@ class Configuration(Frozen):
 
     def entry(self, name: str) -> Entry:
         """The one job called `name`, or whose `<path>:<name>` that is."""
-        found = [entry for entry in self.entries if entry.name == name]
-        found = found or [e for e in self.entries if f"{e.path}:{e.name}" == name]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            places = ", ".join(f"{entry.path}:{entry.name}" for entry in found[:5])
-            message = f"{len(found)} jobs are called {quoted(name)}"
-            raise KronError(Code.JOB_UNKNOWN, message, fix=f"name one of {places}")
-        near = did_you_mean(name, (entry.name for entry in self.entries))
-        fix = near or "krontab list shows all jobs"
-        raise KronError(Code.JOB_UNKNOWN, f"there is no job {quoted(name)}", fix=fix)
+        return find_entry(self.entries, name, hint="krontab list shows all jobs")
 
 
 def default_paths() -> list[str]:

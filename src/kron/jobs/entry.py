@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from kron.core.errors import Code, KronError, did_you_mean, quoted
 from kron.core.frozen import Frozen
 from kron.core.limits import DEFAULT_LIMITS, Limits
 from kron.core.parser import parse_schedule
@@ -28,6 +31,21 @@ class Entry(Frozen):
     def job(self) -> Job:
         """What the engine needs to know of it."""
         return Job(self.identity, self.schedule)
+
+
+def find_entry(entries: Iterable[Entry], name: str, *, hint: str) -> Entry:
+    """The one job called `name`, or whose `<path>:<name>` that is. `hint` says where all are."""
+    known = list(entries)
+    found = [entry for entry in known if entry.name == name]
+    found = found or [entry for entry in known if f"{entry.path}:{entry.name}" == name]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        places = ", ".join(f"{entry.path}:{entry.name}" for entry in found[:5])
+        message = f"{len(found)} jobs are called {quoted(name)}"
+        raise KronError(Code.JOB_UNKNOWN, message, fix=f"name one of {places}")
+    near = did_you_mean(name, (entry.name for entry in known))
+    raise KronError(Code.JOB_UNKNOWN, f"there is no job {quoted(name)}", fix=near or hint)
 
 
 def read_schedule(text: str, identity: str, limits: Limits = DEFAULT_LIMITS) -> Schedule:

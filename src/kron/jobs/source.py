@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Callable
 
 from kron.core.errors import Code, KronError, quoted
 from kron.core.frozen import Frozen
@@ -42,16 +43,31 @@ def own_access(*, insecure: bool = False) -> Access:
     return Access(os.geteuid(), insecure)
 
 
-def list_directory(path: str, access: Access) -> Listing:
-    """The `*.kron` files of a directory, sorted. A hidden file is ignored like any other."""
-    directory = _open_directory(path, access, holds_a_named_file=False)
+def is_krontab_name(name: str) -> bool:
+    """Whether a file of a directory is read: `*.kron`, unless it is hidden."""
+    return name.endswith(SUFFIX) and not name.startswith(".")
+
+
+def list_directory(
+    path: str,
+    access: Access,
+    *,
+    is_read: Callable[[str], bool] = is_krontab_name,
+    is_spool: bool = False,
+) -> Listing:
+    """The files of a directory whose names say that they are read, sorted, and the others.
+
+    A spool is a directory to which others may add files, but in which they cannot replace those of
+    somebody else. Whoever lists one reads its files with `read_file(..., user_uid=...)`.
+    """
+    directory = _open_directory(path, access, is_sticky_enough=is_spool)
     try:
         names = sorted(os.listdir(f"/proc/self/fd/{directory}"))  # noqa: PTH208 (of what was checked)
     except OSError as error:
         raise _unreadable(path, error) from None
     finally:
         os.close(directory)
-    read = [name for name in names if name.endswith(SUFFIX) and not name.startswith(".")]
+    read = [name for name in names if is_read(name)]
     kept = set(read)
     ignored = [name for name in names if name not in kept]
     return Listing(
@@ -70,11 +86,21 @@ def check_path(path: str) -> None:
         )
 
 
-def read_file(path: str, access: Access, limits: Limits = DEFAULT_LIMITS) -> bytes:
-    """The bytes of a configuration file that passes every check."""
+def read_file(
+    path: str,
+    access: Access,
+    limits: Limits = DEFAULT_LIMITS,
+    *,
+    user_uid: int | None = None,
+) -> bytes:
+    """The bytes of a configuration file that passes every check.
+
+    `user_uid` is for a file in a spool: it must be this user's or root's, and have no other name.
+    The directory is judged by `access` all the same.
+    """
     check_path(path)
     parent, name = os.path.split(os.path.abspath(path))  # noqa: PTH100
-    directory = _open_directory(parent, access, holds_a_named_file=True)
+    directory = _open_directory(parent, access, is_sticky_enough=True)
     try:
         # Non-blocking, so that a pipe put there cannot hold us up before it is refused.
         flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
@@ -89,13 +115,16 @@ def read_file(path: str, access: Access, limits: Limits = DEFAULT_LIMITS) -> byt
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise KronError(Code.FILE_KIND, f"{path} is not a regular file")
+        if user_uid is not None:
+            access = access.replace(owner_uid=user_uid)
+            _check_only_name(path, status, access)
         _check(path, "", status, access)
         return _read_all(path, descriptor, limits)
     finally:
         os.close(descriptor)
 
 
-def _open_directory(path: str, access: Access, *, holds_a_named_file: bool) -> int:
+def _open_directory(path: str, access: Access, *, is_sticky_enough: bool) -> int:
     check_path(path)
     path = os.path.abspath(path)  # noqa: PTH100 (a slash at its end would follow a link)
     flags = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
@@ -110,9 +139,10 @@ def _open_directory(path: str, access: Access, *, holds_a_named_file: bool) -> i
     try:
         status = os.fstat(descriptor)
         # In a sticky directory, such as /tmp, nobody can replace a file of somebody else, but
-        # anybody can add one: good enough for a file that is named, not for all that are there.
+        # anybody can add one: good enough for a file that is named, not for all that are there,
+        # unless a file's owner and its name must agree.
         # Its owner can replace every file there, so who that is matters all the same.
-        is_sticky = bool(holds_a_named_file and status.st_mode & stat.S_ISVTX)
+        is_sticky = bool(is_sticky_enough and status.st_mode & stat.S_ISVTX)
         _check(path, "the directory ", status, access, is_sticky=is_sticky)
     except BaseException:
         os.close(descriptor)
@@ -137,6 +167,16 @@ def _check(
             Code.FILE_OWNER,
             f"{what}{path} belongs to user {status.st_uid}, not to root or user {access.owner_uid}",
             fix=f"chown it, {_TRUST_IT}",
+        )
+
+
+def _check_only_name(path: str, status: os.stat_result, access: Access) -> None:
+    """In a spool, a link to a file of root's would make it root's crontab, whatever it is."""
+    if status.st_nlink > 1 and not access.insecure:
+        raise KronError(
+            Code.FILE_KIND,
+            f"{path} has another name elsewhere: it is one of {status.st_nlink} hard links",
+            fix="replace it by a copy",
         )
 
 

@@ -8,6 +8,9 @@ from enum import StrEnum
 from kron.core.duration import SECOND_NS
 from kron.core.frozen import Frozen
 
+DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where the program of a run is searched for if its environment has no PATH."""
+
 DEFAULT_SHELL = "/bin/sh"
 DEFAULT_GRACE_NS = 10 * SECOND_NS
 

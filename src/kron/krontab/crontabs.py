@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from kron.jobs.crontab.account import Accounts
 from kron.jobs.crontab.crontab import Crontab, Kind, Place, place_of, read_crontab
 from kron.jobs.crontab.zone import system_zone
 from kron.jobs.identity import Node
@@ -43,13 +44,6 @@ def read_named_crontab(
         place = Place(Kind.SYSTEM)
     elif arguments.user is not None:
         place = Place(Kind.USER, arguments.user)
-    return read_crontab(data, path, place, zone=zone, home_of=_home_of, node=node or Node())
-
-
-def _home_of(user: str) -> str | None:
-    import pwd
-
-    try:
-        return pwd.getpwnam(user).pw_dir
-    except KeyError:
-        return None
+    return read_crontab(
+        data, path, place, zone=zone, home_of=Accounts().home_of, node=node or Node()
+    )

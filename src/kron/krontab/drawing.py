@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kron.console.times import local_time
 from kron.core.decision import Trace
 from kron.core.instant import to_text
 from kron.core.zone import Zone
-from kron.krontab.times import local_time
 
 _WIDTH = 60
 CHOSEN, REJECTED, NOMINAL = "●", "✗", "▲"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kron.console.terminal import Terminal
 from kron.fuzzy import FuzzyProblem
-from kron.krontab.terminal import Terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 
+from kron.console.parser import add_insecure_config, add_node_id, path
+from kron.console.progress import Progress
+from kron.console.terminal import Terminal
+from kron.console.usage import UsageError
 from kron.core.errors import Code, KronError, quoted
 from kron.core.frozen import Frozen
 from kron.core.limits import DEFAULT_LIMITS
@@ -15,13 +19,35 @@ from kron.jobs.document import read_document
 from kron.jobs.entry import Entry, read_schedule
 from kron.jobs.identity import Node, find_node
 from kron.jobs.source import STANDARD_INPUT, own_access
-from kron.krontab.progress import Progress
-from kron.krontab.terminal import Terminal
-from kron.krontab.usage import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
+
+
+def add_source(parser: ArgumentParser, *, identity: bool = False) -> None:
+    """Where jobs come from, and what their identities are."""
+    group = parser.add_argument_group("where jobs come from")
+    group.add_argument(
+        "--file",
+        type=path,
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a krontab file, a directory of *.kron files, or - for standard input; repeatable; "
+        "default: /etc/krond.d and ~/.config/krond",
+    )
+    add_insecure_config(group, "krond refuses these without the same option")
+    add_node_id(group, "the host's part in identities, as krond has it")
+    if identity:
+        group.add_argument(
+            "--identity", metavar="TEXT", help="the identity to choose with, instead of the job's"
+        )
+        group.add_argument(
+            "--schedule",
+            metavar="TEXT",
+            help="a schedule instead of a job of a file; needs --identity",
+        )
 
 
 class Subject(Frozen):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 
+from kron.console.parser import OnlyOnce
+from kron.console.parser import path as path_argument
+from kron.console.terminal import Terminal
 from kron.core.errors import Code, KronError
 from kron.core.frozen import Frozen
 from kron.jobs.configuration import SYSTEM_DIRECTORY, USER_DIRECTORY, ConfigurationError
 from kron.jobs.document import Document, read_document
 from kron.jobs.editing import current_bytes, edit_file
 from kron.jobs.source import own_access
-from kron.krontab.parser import OnlyOnce
-from kron.krontab.parser import path as path_argument
-from kron.krontab.terminal import Terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kron.console.report import finding_lines
 from kron.core.errors import Code, KronError
 from kron.jobs.advice import Advice, Kind, advise
 from kron.jobs.document import read_document
 from kron.jobs.finding import Severity
-from kron.krontab.report import finding_lines
 from tests.core.schedules import schedule_texts
 from tests.core.test_syntax import SEED_EXAMPLES
 from tests.jobs.advice.linted import NOW, PATH, FakeHost, codes, document, marked, only, warnings

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kron.jobs.advice import Advice, Kind, LocalHost
-from kron.jobs.advice.program import DEFAULT_PATH
+from kron.jobs.task import DEFAULT_PATH
 from tests.jobs.advice.linted import FakeHost, codes, marked, only, warnings
 
 HOST = FakeHost(

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from kron.core.errors import quoted
 from kron.jobs.advice.host import Host, Kind
 from kron.jobs.advice.remark import Advice, Part, Remark, field
-from kron.jobs.task import Task
+from kron.jobs.task import DEFAULT_PATH, Task
 
-DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _ELF = b"\x7fELF"
 _HEAD_BYTES = 256
 

@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 POLICY = "@policy(concurrency=allow)"
 """cron starts a run whether or not the one before has ended."""
 
-_SYSTEM_FILE = "/etc/crontab"
-_SYSTEM_DIRECTORY = "/etc/cron.d"
-_USER_DIRECTORIES = ("/var/spool/cron/crontabs", "/var/spool/cron/tabs", "/var/spool/cron")
+SYSTEM_FILE = "/etc/crontab"
+SYSTEM_DIRECTORY = "/etc/cron.d"
+USER_DIRECTORIES = ("/var/spool/cron/crontabs", "/var/spool/cron/tabs", "/var/spool/cron")
 
 
 class Kind(StrEnum):
@@ -107,9 +107,9 @@ def place_of(path: str) -> Place | None:
     """What cron knows from a crontab's place; None for a place that is not one of cron's."""
     absolute = os.path.abspath(path)  # noqa: PTH100
     directory, name = os.path.split(absolute)
-    if directory == _SYSTEM_DIRECTORY or absolute == _SYSTEM_FILE:
+    if directory == SYSTEM_DIRECTORY or absolute == SYSTEM_FILE:
         return Place(Kind.SYSTEM)
-    return Place(Kind.USER, name) if directory in _USER_DIRECTORIES else None
+    return Place(Kind.USER, name) if directory in USER_DIRECTORIES else None
 
 
 def read_crontab(
@@ -121,12 +121,17 @@ def read_crontab(
     home_of: HomeOf,
     node: Node = Node(),  # noqa: B008 (frozen)
     limits: Limits = DEFAULT_LIMITS,
+    jobs_before: int = 0,
+    users_must_exist: bool = False,
 ) -> Crontab:
     """Everything that a crontab's bytes say. `zone` is the host's, for lines without a CRON_TZ.
 
     A zone that does not exist is a `ParseError`: it is not the file that is wrong then.
+    `jobs_before` counts the jobs of crontabs before this one: the limit is for all of them.
+    `users_must_exist` makes a user without a home directory the error that it is for cron.
     """
-    reader = _Reader(path, place, Environment(place.user, zone, home_of), node, limits)
+    environment = Environment(place.user, zone, home_of, users_must_exist=users_must_exist)
+    reader = _Reader(path, place, environment, node, limits, jobs_before=jobs_before)
     try:
         if place.user:
             FIELDS["user"].read(place.user)
@@ -145,7 +150,14 @@ class _Reader:
     """Reads the lines of one file, each in the light of those before."""
 
     def __init__(
-        self, path: str, place: Place, environment: Environment, node: Node, limits: Limits
+        self,
+        path: str,
+        place: Place,
+        environment: Environment,
+        node: Node,
+        limits: Limits,
+        *,
+        jobs_before: int,
     ) -> None:
         self._path = path
         self._place = place
@@ -153,7 +165,7 @@ class _Reader:
         self._node = node
         self._limits = limits
         self._names = Names()
-        self._counts = {"jobs": 0, "settings": 0}
+        self._counts = {"jobs": jobs_before, "settings": 0}
         self._schedules: dict[str, Schedule] = {}
         self._errors = 0
         self.has_stopped = False
@@ -204,7 +216,8 @@ class _Reader:
         if self._counts[what] > self._limits.jobs:
             self.has_stopped = True
             message = f"there are more than {self._limits.jobs} {what}"
-            raise ParseError(text, [place.problem(Code.LIMIT, message, fix="split the file")])
+            fix = "split them between files or hosts"
+            raise ParseError(text, [place.problem(Code.LIMIT, message, fix=fix)])
 
     def _job(self, number: int, text: str, notes: Notes) -> Entry | None:
         """The job; None if a note has said why there is none."""

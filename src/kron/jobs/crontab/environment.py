@@ -73,10 +73,13 @@ class Surroundings(Frozen):
 class Environment:
     """What the settings so far say. `user` is whose crontab it is, or '' if the lines say it."""
 
-    def __init__(self, user: str, zone: str, home_of: HomeOf) -> None:
+    def __init__(
+        self, user: str, zone: str, home_of: HomeOf, *, users_must_exist: bool = False
+    ) -> None:
         self.zone = plain_zone(load_zone(zone).key)
         self._user = user
         self._home_of = home_of
+        self._users_must_exist = users_must_exist
         self._settings: dict[str, str] = {}
         # Equal surroundings are one value, so that a long crontab stays small in memory.
         self._surroundings: dict[str, Surroundings] = {}
@@ -122,6 +125,10 @@ class Environment:
         known = self._surroundings.get(user)
         if known is not None:
             return known
+        if self._users_must_exist and user and self._home_of(user) is None:
+            message = f"there is no user {quoted(user)} here"
+            fix = "create it, or name another"
+            raise ParseError(text, [place.problem(Code.FIELD_VALUE, message, fix=fix)])
         self._variables += len(self._settings)
         if self._variables > MOST_VARIABLES:
             message = f"the jobs so far have more than {MOST_VARIABLES} variables between them"

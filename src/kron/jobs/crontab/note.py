@@ -29,6 +29,8 @@ class NoteCode(StrEnum):
     USER_UNKNOWN = "cron-user-unknown"
     HOME = "cron-home"
     LAST_LINE = "cron-last-line"
+    LEFT_OUT = "cron-left-out"
+    TWICE = "cron-twice"
     INPUT = "cron-input"
     RUN_PARTS = "cron-run-parts"
     VARIABLE = "cron-variable"

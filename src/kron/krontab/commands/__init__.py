@@ -1,5 +1,1 @@
-"""One module a sub-command, imported when it is used.
-
-Each has DESCRIPTION and EXAMPLES for its help, `add_arguments(parser)`, and
-`run(arguments, terminal)`, which returns the exit code.
-"""
+"""One module a sub-command, imported when it is used; kron.console.program says what is in it."""

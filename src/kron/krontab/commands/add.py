@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 from shlex import join as join_shell_words
 
+from kron.console.parser import Parser, add_format
+from kron.console.terminal import Terminal
+from kron.console.usage import UsageError
 from kron.core.errors import Code, KronError, quoted
 from kron.jobs.configuration import ConfigurationError
 from kron.jobs.document import read_document
@@ -13,10 +16,7 @@ from kron.jobs.fields import FIELDS, REPEATABLE
 from kron.jobs.line import compose
 from kron.jobs.quoting import join_words
 from kron.krontab.jobs import standard_input
-from kron.krontab.parser import Parser, add_format
 from kron.krontab.target import add_target, change_file, report_change
-from kron.krontab.terminal import Terminal
-from kron.krontab.usage import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from kron.krontab.completion import SHELLS, script
-from kron.krontab.parser import Parser
-from kron.krontab.terminal import Terminal
+from kron.console.completion import SHELLS, script
+from kron.console.parser import Parser
+from kron.console.terminal import Terminal
+from kron.krontab.program import KRONTAB
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,5 +31,5 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     """Run the command."""
-    terminal.output.write(script(arguments.shell))
+    terminal.output.write(script(KRONTAB, arguments.shell))
     return 0

@@ -6,6 +6,10 @@ import os
 from collections.abc import Iterator
 from itertools import takewhile
 
+from kron.console.parser import Parser, add_at, add_format, number_up_to
+from kron.console.progress import Progress
+from kron.console.terminal import Terminal
+from kron.console.times import distance
 from kron.core.decision import Decision
 from kron.core.errors import Code, KronError
 from kron.core.frozen import Frozen
@@ -18,10 +22,6 @@ from kron.jobs.entry import Entry, read_schedule
 from kron.jobs.identity import Node
 from kron.jobs.source import own_access
 from kron.krontab.jobs import moment_of, node_of
-from kron.krontab.parser import Parser, add_at, add_format, number_up_to
-from kron.krontab.progress import Progress
-from kron.krontab.terminal import Terminal
-from kron.krontab.times import distance
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kron.console.parser import Parser, add_at, add_format
+from kron.console.terminal import Terminal
+from kron.console.times import local_text
 from kron.core.decision import ENGINE_VERSION, MAX_ATTEMPTS, Draw, Trace, trace
 from kron.core.duration import SECOND_NS, format_duration
 from kron.core.instant import to_seconds, to_text
 from kron.core.words import describe, describe_distribution
 from kron.krontab.drawing import time_line
-from kron.krontab.jobs import Subject, find_subject, moment_of
-from kron.krontab.parser import Parser, add_at, add_format, add_source
+from kron.krontab.jobs import Subject, add_source, find_subject, moment_of
 from kron.krontab.periods import MEANINGS, Found, find_period
-from kron.krontab.terminal import Terminal
-from kron.krontab.times import local_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
+from kron.console.parser import Parser, add_at, add_format
+from kron.console.progress import Progress
+from kron.console.report import finding_document, finding_lines, many
+from kron.console.table import table
+from kron.console.terminal import Terminal
 from kron.core.errors import Code, quoted
 from kron.core.instant import to_seconds
 from kron.core.words import describe
 from kron.jobs.finding import Finding, Severity
 from kron.krontab.annotations import github_lines
 from kron.krontab.jobs import moment_of
-from kron.krontab.parser import Parser, add_at, add_format
-from kron.krontab.progress import Progress
-from kron.krontab.report import finding_document, finding_lines, many
-from kron.krontab.table import table
-from kron.krontab.terminal import Terminal
 from kron.krontab.workflows import (
     Compilation,
     Workflow,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from kron.console.parser import Parser, add_format
+from kron.console.terminal import Terminal
 from kron.fuzzy.conformance import LEVELS, Report, Result
 from kron.fuzzy.conformance import run as run_tests
-from kron.krontab.parser import Parser, add_format
-from kron.krontab.terminal import Terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

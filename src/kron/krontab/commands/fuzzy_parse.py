@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from kron.console.parser import Parser, add_format
+from kron.console.terminal import Terminal
 from kron.fuzzy import Expression, parse
 from kron.krontab.fuzzy import print_warnings, warning_documents
-from kron.krontab.parser import Parser, add_format
-from kron.krontab.terminal import Terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from kron.console.parser import Parser, add_format
+from kron.console.terminal import Terminal
 from kron.core.parser import parse_schedule
 from kron.core.words import describe
 from kron.fuzzy import scattered
 from kron.krontab.fuzzy import print_warnings, warning_documents
-from kron.krontab.parser import Parser, add_format
-from kron.krontab.terminal import Terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,6 +6,10 @@ import argparse
 import os
 from collections.abc import Iterator
 
+from kron.console.parser import Parser, add_at, add_format, number_up_to
+from kron.console.progress import Progress
+from kron.console.report import finding_lines
+from kron.console.terminal import Terminal
 from kron.core.constraint import MINUTES_A_DAY
 from kron.core.errors import quoted
 from kron.core.instant import to_seconds
@@ -31,11 +35,7 @@ from kron.krontab.heatmap import (
     minute_lines,
     rows,
 )
-from kron.krontab.jobs import load_configuration, moment_of, node_of
-from kron.krontab.parser import Parser, add_at, add_format, add_source, number_up_to
-from kron.krontab.progress import Progress
-from kron.krontab.report import finding_lines
-from kron.krontab.terminal import Terminal
+from kron.krontab.jobs import add_source, load_configuration, moment_of, node_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 
+from kron.console.parser import Parser, add_format
+from kron.console.report import finding_document, finding_lines
+from kron.console.terminal import Terminal
 from kron.core.duration import parse_duration
 from kron.core.errors import ParseError
 from kron.core.frozen import Frozen
@@ -18,9 +21,6 @@ from kron.krontab.crontabs import (
     wrong_crontab_options,
     zone_of,
 )
-from kron.krontab.parser import Parser, add_format
-from kron.krontab.report import finding_document, finding_lines
-from kron.krontab.terminal import Terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from kron.console.parser import Parser, add_at, add_format
+from kron.console.progress import Progress
+from kron.console.report import finding_document, finding_lines, many
+from kron.console.terminal import Terminal
+from kron.console.usage import UsageError
 from kron.core.errors import Code, did_you_mean, quoted
 from kron.core.instant import to_seconds, to_text
 from kron.jobs.configuration import SYSTEM_DIRECTORY, USER_DIRECTORY, Configuration
 from kron.jobs.finding import Finding, Severity
 from kron.krontab.annotations import github_lines, sarif_document, short_lines
-from kron.krontab.jobs import load_configuration, moment_of
-from kron.krontab.parser import Parser, add_at, add_format, add_source
+from kron.krontab.jobs import add_source, load_configuration, moment_of
 from kron.krontab.program import FAILED, SYSTEM_ERRORS
-from kron.krontab.progress import Progress
-from kron.krontab.report import finding_document, finding_lines, many
-from kron.krontab.terminal import Terminal
-from kron.krontab.usage import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

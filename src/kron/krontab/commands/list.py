@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 
+from kron.console.parser import Parser, add_at, add_format
+from kron.console.progress import Progress
+from kron.console.table import table
+from kron.console.terminal import Terminal
+from kron.console.times import distance
 from kron.core.decision import Decision
 from kron.core.frozen import Frozen
 from kron.core.instant import to_seconds, to_text
 from kron.engine.agenda import next_run
 from kron.jobs.entry import Entry
-from kron.krontab.jobs import load_configuration, moment_of
-from kron.krontab.parser import Parser, add_at, add_format, add_source
-from kron.krontab.progress import Progress
-from kron.krontab.table import table
-from kron.krontab.terminal import Terminal
-from kron.krontab.times import distance
+from kron.krontab.jobs import add_source, load_configuration, moment_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

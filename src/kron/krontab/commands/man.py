@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kron.krontab.manual import page
-from kron.krontab.parser import Parser
-from kron.krontab.program import COMMANDS
-from kron.krontab.terminal import Terminal
+from kron.console.manual import page
+from kron.console.parser import Parser
+from kron.console.terminal import Terminal
+from kron.krontab.program import COMMANDS, KRONTAB
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,5 +33,5 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     if name and name not in COMMANDS:
         terminal.error(f"krontab man: there is no command {name}")
         return 1
-    terminal.output.write(page(name))
+    terminal.output.write(page(KRONTAB, name))
     return 0

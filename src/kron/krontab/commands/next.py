@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
+from kron.console.parser import Parser, add_at, add_format, number_up_to
+from kron.console.table import table
+from kron.console.terminal import Terminal
+from kron.console.times import distance, local_text
 from kron.core.decision import Decision
 from kron.core.instant import to_seconds, to_text
 from kron.engine.agenda import agenda
 from kron.engine.survey import due_s
-from kron.krontab.jobs import Subject, find_subject, moment_of
-from kron.krontab.parser import Parser, add_at, add_format, add_source, number_up_to
+from kron.krontab.jobs import Subject, add_source, find_subject, moment_of
 from kron.krontab.periods import why_unschedulable
-from kron.krontab.table import table
-from kron.krontab.terminal import Terminal
-from kron.krontab.times import distance, local_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kron.krontab.parser import Parser, add_format
+from kron.console.parser import Parser, add_format
+from kron.console.terminal import Terminal
 from kron.krontab.target import add_target, change_file, report_change
-from kron.krontab.terminal import Terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

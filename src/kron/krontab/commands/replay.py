@@ -7,11 +7,11 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 
+from kron.console.parser import Parser, add_format, number_up_to
+from kron.console.progress import Progress
+from kron.console.terminal import Terminal
 from kron.core.errors import Code, KronError
 from kron.jobs.source import STANDARD_INPUT
-from kron.krontab.parser import Parser, add_format, number_up_to
-from kron.krontab.progress import Progress
-from kron.krontab.terminal import Terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from kron.krontab.terminal import Terminal
+from kron.console.terminal import Terminal
 
 _WIDTH = 30
 _EVERY_S = 0.1

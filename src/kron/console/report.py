@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from kron.console.terminal import Terminal
 from kron.core.errors import excerpt, visible
 from kron.jobs.configuration import ConfigurationError
 from kron.jobs.finding import Finding, Severity
-from kron.krontab.terminal import Terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

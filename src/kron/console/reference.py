@@ -1,6 +1,6 @@
-"""What the commands are and take, read from their parsers.
+"""What the commands of a program are and take, read from their parsers.
 
-Completion scripts, manual pages and docs/krontab.md are made from this, so they cannot say
+Completion scripts, manual pages and the pages in docs/ are made from this, so they cannot say
 anything else than `--help` does.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
+from kron.console.program import Program
 from kron.core.frozen import Frozen
-from kron.krontab.program import COMMANDS, command_parser
 
 
 class Option(Frozen):
@@ -61,10 +61,10 @@ class Command(Frozen):
         return [option for group in self.groups for option in group.options if not option.flags]
 
 
-def commands() -> Iterator[Command]:
+def commands(program: Program) -> Iterator[Command]:
     """Every sub-command."""
-    for name, summary in COMMANDS.items():
-        parser = command_parser(name)
+    for name, summary in program.commands.items():
+        parser = program.parser(name)
         yield Command(
             name,
             summary,
@@ -75,21 +75,28 @@ def commands() -> Iterator[Command]:
         )
 
 
+def origin(program: Program, command: str, argument: str) -> str:
+    """What makes a text anew: the program's own command, or ours if it has none."""
+    if command in program.commands:
+        return f"{program.name} {command} {argument}".rstrip()
+    return "make reference"
+
+
 def _groups(parser: argparse.ArgumentParser) -> Iterator[Group]:
     for group in parser._action_groups:
-        options = tuple(map(_option, group._group_actions))
+        options = tuple(_option(action, parser.prog) for action in group._group_actions)
         if options:
             title = {"positional arguments": "arguments"}.get(group.title or "", group.title)
             yield Group(title or "options", options)
 
 
-def _option(action: argparse.Action) -> Option:
+def _option(action: argparse.Action, prog: str) -> Option:
     takes_value = action.nargs != 0
     choices = tuple(map(str, action.choices or ())) if takes_value else ()
     metavar = action.metavar if isinstance(action.metavar, str) else ""
     if takes_value and not metavar and not choices:
         metavar = action.dest.upper()
-    expanded = (action.help or "") % {"default": action.default, "prog": "krontab"}
+    expanded = (action.help or "") % {"default": action.default, "prog": prog}
     return Option(
         tuple(action.option_strings),
         metavar if takes_value else "",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kron.console.terminal import Terminal
 from kron.core.errors import columns
-from kron.krontab.terminal import Terminal
 
 Row = Sequence[str]
 

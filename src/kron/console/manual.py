@@ -5,40 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib.metadata import version
 
-from kron.krontab.program import EXIT_CODES, overview
-from kron.krontab.reference import Command, Option, commands
+from kron.console.program import Program
+from kron.console.reference import Command, Option, commands, origin
 
 
-def page(name: str) -> str:
-    """The page of a sub-command, or that of `krontab` itself for an empty name."""
-    known = list(commands())
+def page(program: Program, name: str) -> str:
+    """The page of a sub-command, or that of the program itself for an empty name."""
+    known = list(commands(program))
     if not name:
-        return "\n".join(_main_page(known)) + "\n"
-    return "\n".join(_command_page(next(c for c in known if c.name == name))) + "\n"
+        return "\n".join(_main_page(program, known)) + "\n"
+    command = next(command for command in known if command.name == name)
+    return "\n".join(_command_page(program, command)) + "\n"
 
 
-def page_name(name: str) -> str:
+def page_name(program: Program, name: str) -> str:
     """The name of a page: `krontab-fuzzy-parse` for `fuzzy parse`."""
-    return "-".join(["krontab", *name.split()])
+    return "-".join([program.name, *name.split()])
 
 
-def _main_page(known: list[Command]) -> Iterator[str]:
-    introduction = overview().split("\n\n")[1].replace("\n", " ")
-    yield from _head("", "schedule work at a time that is chosen, not fixed")
+def _main_page(program: Program, known: list[Command]) -> Iterator[str]:
+    yield from _head(program, "", program.summary)
     yield ".SH SYNOPSIS"
-    yield r"\fBkrontab\fR \fIcommand\fR [\fIoptions\fR]"
+    yield rf"\fB{_text(program.name)}\fR \fIcommand\fR [\fIoptions\fR]"
     yield ".SH DESCRIPTION"
-    yield _text(introduction)
+    yield _text(program.introduction.replace("\n", " "))
     yield ".SH COMMANDS"
     for command in known:
         yield ".TP"
         yield rf"\fB{_text(command.name)}\fR"
         yield _text(command.summary)
-    yield from _foot([page_name(command.name) for command in known])
+    yield from _foot(program, [page_name(program, command.name) for command in known])
 
 
-def _command_page(command: Command) -> Iterator[str]:
-    yield from _head(command.name, command.summary)
+def _command_page(program: Program, command: Command) -> Iterator[str]:
+    yield from _head(program, command.name, command.summary)
     yield ".SH SYNOPSIS"
     yield rf"\fB{_text(' '.join(command.usage.split()))}\fR"
     yield ".SH DESCRIPTION"
@@ -57,20 +57,20 @@ def _command_page(command: Command) -> Iterator[str]:
         yield ".TP"
         yield rf"\fB{_text(' '.join(example.replace(chr(92) + chr(10), ' ').split()))}\fR"
         yield _text(meaning)
-    yield from _foot(["krontab"])
+    yield from _foot(program, [program.name])
 
 
-def _head(name: str, summary: str) -> Iterator[str]:
-    title = page_name(name)
-    yield rf".\" made by: krontab man {name}".rstrip()
+def _head(program: Program, name: str, summary: str) -> Iterator[str]:
+    title = page_name(program, name)
+    yield rf".\" made by: {origin(program, 'man', name)}"
     yield f'.TH "{title.upper()}" 1 "" "Kron {version("krond")}" "Kron"'
     yield ".SH NAME"
     yield rf"{_text(title)} \- {_text(summary)}"
 
 
-def _foot(see_also: list[str]) -> Iterator[str]:
+def _foot(program: Program, see_also: list[str]) -> Iterator[str]:
     yield ".SH EXIT STATUS"
-    for code, meaning in EXIT_CODES.items():
+    for code, meaning in program.exit_codes.items():
         yield ".TP"
         yield rf"\fB{code}\fR"
         yield _text(meaning)

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
+from kron.console.terminal import COLOUR_CHOICES
 from kron.core.errors import did_you_mean, quoted
-from kron.krontab.terminal import COLOUR_CHOICES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _WIDTH = 90
 class Parser(argparse.ArgumentParser):
     """The parser of one sub-command, or of a sub-command of that."""
 
-    def __init__(self, prog: str, summary: str, command: ModuleType) -> None:
+    def __init__(self, prog: str, summary: str, command: ModuleType, wrong_usage: int) -> None:
         super().__init__(
             prog=prog,
             description=command.DESCRIPTION,
@@ -32,6 +32,7 @@ class Parser(argparse.ArgumentParser):
         )
         self.summary = summary
         self.command = command
+        self._wrong_usage = wrong_usage
         command.add_arguments(self)
         general = self.add_argument_group("general options")
         general.add_argument(
@@ -53,7 +54,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> Never:
         """Say what is wrong with the command line, and where help is."""
-        self.exit(2, f"{self.prog}: {message}\nTry: {self.prog} --help\n")
+        self.exit(self._wrong_usage, f"{self.prog}: {message}\nTry: {self.prog} --help\n")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -122,7 +123,7 @@ def number_up_to(most: int) -> Callable[[str], int]:
     return number
 
 
-def add_format(parser: argparse.ArgumentParser, **others: str) -> None:
+def add_format(parser: argparse._ActionsContainer, **others: str) -> None:
     """`--format`, the same everywhere; `others` are a command's own, with what they are."""
     meanings = {"text": "for people (default)", "json": "for scripts"} | others
     parser.add_argument(
@@ -133,40 +134,23 @@ def add_format(parser: argparse.ArgumentParser, **others: str) -> None:
     )
 
 
-def add_at(parser: argparse.ArgumentParser, what: str) -> None:
+def add_at(parser: argparse._ActionsContainer, what: str) -> None:
     """`--at`."""
     parser.add_argument("--at", type=moment, metavar="TIME", help=f"{what}; default: now")
 
 
-def add_source(parser: argparse.ArgumentParser, *, identity: bool = False) -> None:
-    """Where jobs come from, and what their identities are."""
-    group = parser.add_argument_group("where jobs come from")
-    group.add_argument(
-        "--file",
-        type=path,
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="a krontab file, a directory of *.kron files, or - for standard input; repeatable; "
-        "default: /etc/krond.d and ~/.config/krond",
-    )
-    group.add_argument(
+def add_insecure_config(parser: argparse._ActionsContainer, note: str = "") -> None:
+    """`--allow-insecure-config`; `note` is what else is to be known."""
+    parser.add_argument(
         "--allow-insecure-config",
         action="store_true",
         help="also read files that others could write, that are links, or that belong to "
-        "somebody else; krond refuses these without the same option",
+        f"somebody else{note and f'; {note}'}",
     )
-    group.add_argument(
-        "--node-id",
-        metavar="ID",
-        help="the host's part in identities, as krond has it: machine-id, hostname or a text",
-    )
-    if identity:
-        group.add_argument(
-            "--identity", metavar="TEXT", help="the identity to choose with, instead of the job's"
-        )
-        group.add_argument(
-            "--schedule",
-            metavar="TEXT",
-            help="a schedule instead of a job of a file; needs --identity",
-        )
+
+
+def add_node_id(
+    parser: argparse._ActionsContainer, what: str = "the host's part in identities"
+) -> None:
+    """`--node-id`."""
+    parser.add_argument("--node-id", metavar="ID", help=f"{what}: machine-id, hostname or a text")

@@ -1,0 +1,1 @@
+"""The sub-commands of a program that is made up."""
