@@ -14,6 +14,8 @@ from kron.core.limits import Limits
 from kron.core.parser import parse_schedule
 from kron.core.schedule import Schedule
 
+__version__ = "0.1.0"
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kron import fuzzy as fuzzy

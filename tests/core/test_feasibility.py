@@ -60,7 +60,7 @@ def counted(schedule: kron.Schedule, nominal: datetime) -> float:
 @example("hours=2", None, "Europe/Paris", "after", 1499, "skewLate", CHANGES[1], -70)
 @example(None, "between=23:50-00:10", "UTC", "around", 1499, "exponential", NOMINAL, 720)
 @example("date=2011-12-31", None, "Pacific/Apia", "around", 1500, "uniform", CHANGES[6], 0)
-def test_the_share_is_what_counting_every_second_gives(  # noqa: PLR0917
+def test_the_share_is_what_counting_every_second_gives(
     only: str | None,
     avoid: str | None,
     zone: str,

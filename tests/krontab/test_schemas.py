@@ -1,6 +1,7 @@
 """The published schemas: complete, strict, and named by what prints them.
 
-That every JSON answer keeps to its schema is checked in `command`, wherever a test runs krontab.
+That every JSON answer keeps to its schema is checked in `command`, wherever a test runs krontab,
+and in tests/krond/test_commands.py for krond.
 """
 
 from __future__ import annotations
@@ -14,13 +15,16 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-import kron.krontab
-from kron.krontab.program import COMMANDS, KRONTAB
+import kron
+from kron.console.program import Program
+from kron.krond.program import KROND
+from kron.krontab.program import KRONTAB
 from tests.krontab.command import AT, Krontab
 from tests.krontab.files import GOOD
 from tests.krontab.schemas import DIRECTORY, names, schema, validate
 
-SOURCE = Path(next(iter(kron.krontab.__path__)))
+SOURCE = Path(next(iter(kron.__path__)))
+PROGRAMS = (KRONTAB, KROND)
 SHARED = {"add": "edit", "remove": "edit"}
 """Commands whose answers have one form."""
 
@@ -68,12 +72,17 @@ def test_every_definition_is_used(name: str) -> None:
 
 
 def test_every_command_that_prints_json_has_a_schema() -> None:
-    def prints_json(name: str) -> bool:
-        actions = KRONTAB.parser(name)._actions
-        return any(action.choices and "json" in action.choices for action in actions)
+    def prints_json(program: Program, name: str) -> bool:
+        formats = [a.choices for a in program.parser(name)._actions if a.dest == "format"]
+        return any("json" in choices for choices in formats if choices)
 
-    printing = {SHARED.get(name, name) for name in COMMANDS if prints_json(name)}
-    assert {f"krontab.{name.replace(' ', '.')}/1" for name in printing} == set(names())
+    printing = {
+        f"{program.name}.{SHARED.get(name, name).replace(' ', '.')}/1"
+        for program in PROGRAMS
+        for name in program.commands
+        if prints_json(program, name)
+    }
+    assert printing == set(names())
 
 
 def test_every_name_in_the_source_is_a_schema() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.metadata import version
 
+import kron
 from kron.console.program import Program
 from kron.console.reference import Command, Option, commands, origin
 
@@ -63,7 +63,7 @@ def _command_page(program: Program, command: Command) -> Iterator[str]:
 def _head(program: Program, name: str, summary: str) -> Iterator[str]:
     title = page_name(program, name)
     yield rf".\" made by: {origin(program, 'man', name)}"
-    yield f'.TH "{title.upper()}" 1 "" "Kron {version("krond")}" "Kron"'
+    yield f'.TH "{title.upper()}" 1 "" "Kron {kron.__version__}" "Kron"'
     yield ".SH NAME"
     yield rf"{_text(title)} \- {_text(summary)}"
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from kron.console.parser import Parser
 
 OK = 0
+RESTARTED = "KRON_RESTARTED"
+"""In the environment of a program that started itself again: what PYTHONUTF8 was before."""
 INTERRUPTED = 130
 """What a shell says of a command that ^C ended."""
 
@@ -96,9 +98,9 @@ class Program(Frozen):
         if not words or words[0] in ("-h", "--help", "help"):
             return self._help(words, terminal)
         if words[0] in ("-V", "--version"):
-            from importlib.metadata import version
+            import kron
 
-            terminal.print(f"{self.name} {version('krond')}")
+            terminal.print(f"{self.name} {kron.__version__}")
             return OK
         name, rest = self._command(words)
         if name not in self.commands:
@@ -171,4 +173,6 @@ def _speak_utf8() -> None:
     """Start again in UTF-8 if the locale is another: paths and words are parts of identities."""
     if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1":
         words = [sys.executable, *sys.orig_argv[1:]]
-        os.execve(sys.executable, words, {**os.environ, "PYTHONUTF8": "1"})  # noqa: S606
+        before = os.environ.get("PYTHONUTF8", "")
+        environment = {**os.environ, "PYTHONUTF8": "1", RESTARTED: before}
+        os.execve(sys.executable, words, environment)  # noqa: S606

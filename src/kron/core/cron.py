@@ -103,6 +103,7 @@ def parse_values(kind: FieldKind, text: str) -> int:
     return _parse_list(_Grammar(kind, Code.CONSTRAINT, _STEPLESS_ITEM), text)[0]
 
 
+@lru_cache(maxsize=4096)
 def format_values(kind: FieldKind, mask: int, *, steps: bool = True) -> str:
     """The shortest plain list that gives `mask`: one stepped range, or numbers and ranges."""
     values = [value for value in range(kind.low, kind.high + 1) if mask >> value & 1]

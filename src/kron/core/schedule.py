@@ -18,6 +18,9 @@ from kron.core.window import Window
 from kron.core.zone import Zone, load_zone
 
 UTC_ZONE = load_zone("UTC")
+_DEFAULT_WINDOW = Window()
+_DEFAULT_SEED = Seed()
+_DEFAULT_POLICY = Policy()
 
 
 class Schedule(Frozen):
@@ -29,10 +32,10 @@ class Schedule(Frozen):
 
     cron: Cron
     zone: Zone = UTC_ZONE
-    window: Window = Window()
+    window: Window = _DEFAULT_WINDOW
     distribution: Distribution = DEFAULT_DISTRIBUTION
-    seed: Seed = Seed()
-    policy: Policy = Policy()
+    seed: Seed = _DEFAULT_SEED
+    policy: Policy = _DEFAULT_POLICY
     constraints: Constraints = Constraints()
 
     # What follows is derived once, so that a decision does not derive it again.
@@ -81,10 +84,10 @@ class Schedule(Frozen):
         parts = [
             str(self.cron),
             "" if self.zone == UTC_ZONE else f"@tz({self.zone.key})",
-            "" if self.window == Window() else str(self.window),
+            "" if self.window == _DEFAULT_WINDOW else str(self.window),
             "" if self.distribution == DEFAULT_DISTRIBUTION else str(self.distribution),
-            "" if self.seed == Seed() else str(self.seed),
-            "" if self.policy == Policy() else str(self.policy),
+            "" if self.seed == _DEFAULT_SEED else str(self.seed),
+            "" if self.policy == _DEFAULT_POLICY else str(self.policy),
             str(self.constraints),
         ]
         return " ".join(filter(None, parts))

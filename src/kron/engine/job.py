@@ -7,6 +7,7 @@ import hashlib
 from kron.core.errors import Code, KronError
 from kron.core.frozen import Frozen, derived
 from kron.core.instant import DAY_S, from_text
+from kron.core.memo import Memo
 from kron.core.schedule import Schedule
 
 MAX_OPEN_PERIODS = 10_000
@@ -32,13 +33,10 @@ class Job(Frozen):
     """How long after its nominal instant a period may be chosen."""
 
     def __post_init__(self) -> None:
-        policy = self.schedule.policy
-        timing = self.schedule
-        if policy.suspend:
-            timing = timing.replace(policy=policy.replace(suspend=False))
+        timing, text = _timing(self.schedule)
         self._derive(
             timing=timing,
-            text=str(timing),
+            text=text,
             lead_s=-self.schedule.window.start_offset_s,
             trail_s=self.schedule.window.end_offset_s,
         )
@@ -47,6 +45,14 @@ class Job(Frozen):
     def run_id(self, period_id: str) -> str:
         """The name of the one run that a period may have, the same after every restart."""
         return hashlib.sha256(f"{self.identity}\n{period_id}".encode()).hexdigest()[:20]
+
+
+@Memo
+def _timing(schedule: Schedule) -> tuple[Schedule, str]:
+    policy = schedule.policy
+    if policy.suspend:
+        schedule = schedule.replace(policy=policy.replace(suspend=False))
+    return schedule, str(schedule)
 
 
 def check_open_periods(schedule: Schedule, what: str) -> None:

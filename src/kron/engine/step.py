@@ -82,10 +82,12 @@ def step(
         return Step(ledger, (), (), None, None, clock_behind)
     known = _known(job, plan)
     found = survey(job, ledger, now_s, known)
-    runnable = _runnable(job, found.due, now_s, plan, slack_s)
-    settling = _actions(job, found.due, runnable, now_s, active or bool(ledger.starting))
+    settling: list[Start | Settle] = []
+    if found.due:
+        runnable = _runnable(job, found.due, now_s, plan, slack_s)
+        settling = _actions(job, found.due, runnable, now_s, active or bool(ledger.starting))
     told = _told(found, settling)
-    reschedules = _reschedules(job, previous, found, now_s)
+    reschedules = [] if previous is None else _reschedules(job, previous, found, now_s)
     dealt_with = [action.decision for action in told if not isinstance(action, SettleMany)]
     return Step(
         _settled(ledger, found, settling),
@@ -209,9 +211,10 @@ def _settled(ledger: Ledger, found: Survey, settling: list[Start | Settle]) -> L
             assert decision.chosen_s is not None  # only a chosen period starts
             intents.append(Intent(decision.nominal_s, decision.chosen_s, action.run_id))
     ledger = ledger.with_handled(decision.nominal_s for decision in found.due)
-    return ledger.with_handled((), _watermark(ledger, found)).replace(
-        starting=tuple(intents), last=last
-    )
+    ledger = ledger.with_handled((), _watermark(ledger, found))
+    if last is ledger.last and len(intents) == len(ledger.starting):
+        return ledger
+    return ledger.replace(starting=tuple(intents), last=last)
 
 
 def _watermark(ledger: Ledger, found: Survey) -> int | None:
@@ -226,9 +229,7 @@ def _watermark(ledger: Ledger, found: Survey) -> int | None:
     return watermark_s
 
 
-def _reschedules(
-    job: Job, previous: Schedule | str | None, found: Survey, now_s: int
-) -> list[Reschedule]:
+def _reschedules(job: Job, previous: Schedule | str, found: Survey, now_s: int) -> list[Reschedule]:
     """The periods that an edit has moved: both schedules have them, and neither has ended them."""
     if not isinstance(previous, Schedule):
         return []

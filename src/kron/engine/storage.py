@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from kron.core.errors import Code, KronError, quoted
 from kron.core.instant import from_text, to_text
 from kron.engine.actions import Outcome
 from kron.engine.ledger import MAX_HANDLED, Handled, Intent, Ledger
 
 SCHEMA = 1
+
+_KEYS = frozenset(("schema", "schedule", "since", "handled_through", "handled", "starting", "last"))
+_INTENT_KEYS = frozenset(("period", "chosen", "run_id"))
+_HANDLED_KEYS = frozenset(("period", "chosen", "outcome", "reason"))
+_OUTCOMES = {str(outcome): outcome for outcome in Outcome}
+
+_instant_s = lru_cache(maxsize=4096)(from_text)
+"""`from_text`, which remembers: the jobs of a host share their instants."""
 
 
 def ledger_to_json(ledger: Ledger) -> dict[str, object]:
@@ -49,39 +59,34 @@ def ledger_from_json(value: object) -> Ledger:
             f"the ledger has schema {value['schema']}, and this version of Kron knows {SCHEMA}",
             fix="run the newer version, or remove the state to begin anew",
         )
-    fields = _Fields(
-        value, "schema", "schedule", "since", "handled_through", "handled", "starting", "last"
-    )
-    if fields.value("schema") != SCHEMA:
+    fields = _Fields(value, _KEYS)
+    if type(fields.value("schema")) is not int or fields.value("schema") != SCHEMA:
         raise fields.error("schema", f"the number {SCHEMA}")
     last = fields.value("last")
     return Ledger(
         schedule=fields.text("schedule"),
         since_s=fields.instant("since"),
         handled_through_s=fields.optional_instant("handled_through"),
-        handled_s=frozenset(
-            _Fields({"handled": item}, "handled").instant("handled")
-            for item in fields.list("handled")
-        ),
+        handled_s=frozenset([_instant(item, "handled") for item in fields.list("handled")]),
         starting=tuple(map(_intent, fields.list("starting"))),
         last=None if last is None else _handled(last),
     )
 
 
 def _intent(value: object) -> Intent:
-    fields = _Fields(value, "period", "chosen", "run_id")
+    fields = _Fields(value, _INTENT_KEYS)
     return Intent(fields.instant("period"), fields.instant("chosen"), fields.text("run_id"))
 
 
 def _handled(value: object) -> Handled:
-    fields = _Fields(value, "period", "chosen", "outcome", "reason")
-    outcome = fields.text("outcome")
-    if outcome not in set(Outcome):
+    fields = _Fields(value, _HANDLED_KEYS)
+    outcome = _OUTCOMES.get(fields.text("outcome"))
+    if outcome is None:
         raise fields.error("outcome", f"one of {', '.join(Outcome)}")
     return Handled(
         fields.instant("period"),
         fields.optional_instant("chosen"),
-        Outcome(outcome),
+        outcome,
         fields.text("reason"),
     )
 
@@ -89,11 +94,12 @@ def _handled(value: object) -> Handled:
 class _Fields:
     """A JSON object that has exactly these keys."""
 
-    def __init__(self, value: object, *names: str) -> None:
+    def __init__(self, value: object, names: frozenset[str]) -> None:
         if not isinstance(value, dict):
-            raise _error(f"{_shown(value)} stands where an object with {', '.join(names)} belongs")
-        if set(value) != set(names):
-            wrong = sorted(map(str, set(value) ^ set(names)))
+            listed = ", ".join(sorted(names))
+            raise _error(f"{_shown(value)} stands where an object with {listed} belongs")
+        if value.keys() != names:
+            wrong = sorted(map(str, value.keys() ^ names))
             raise _error(f"the fields {', '.join(map(quoted, wrong[:5]))} are missing or unknown")
         self._values = value
 
@@ -114,16 +120,27 @@ class _Fields:
         raise self.error(name, f"a list of at most {MAX_HANDLED}")
 
     def instant(self, name: str) -> int:
-        try:
-            return from_text(self.text(name))
-        except KronError:
-            raise self.error(name, "an instant like 2026-03-01T02:32:20Z") from None
+        return _instant(self._values[name], name)
 
     def optional_instant(self, name: str) -> int | None:
-        return None if self.value(name) is None else self.instant(name)
+        value = self._values[name]
+        return None if value is None else _instant(value, name)
 
     def error(self, name: str, expected: str) -> KronError:
-        return _error(f'"{name}" is {_shown(self.value(name))}, and should be {expected}')
+        return _mismatch(self.value(name), name, expected)
+
+
+def _instant(value: object, name: str) -> int:
+    if isinstance(value, str):
+        try:
+            return _instant_s(value)
+        except KronError:
+            pass
+    raise _mismatch(value, name, "an instant like 2026-03-01T02:32:20Z")
+
+
+def _mismatch(value: object, name: str, expected: str) -> KronError:
+    return _error(f'"{name}" is {_shown(value)}, and should be {expected}')
 
 
 def _optional_text(instant_s: int | None) -> str | None:

@@ -32,8 +32,16 @@ class ConfigurationError(KronError):
         self.unshown = unshown
 
     def __str__(self) -> str:
-        rest = [f"and {self.unshown:,} more errors"] if self.unshown else []
-        return "\n".join([*map(str, self.findings), *rest])
+        return "\n".join([*map(str, self.findings), *self._rest])
+
+    @property
+    def for_logs(self) -> str:
+        """The same without the lines, which may have passwords in them."""
+        return "; ".join([*(finding.head for finding in self.findings), *self._rest])
+
+    @property
+    def _rest(self) -> list[str]:
+        return [f"and {self.unshown:,} more errors"] if self.unshown else []
 
 
 class Configuration(Frozen):

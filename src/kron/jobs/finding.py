@@ -54,10 +54,15 @@ class Finding(Frozen):
         """`file:line:column`, as compilers write it and editors read it."""
         return f"{self.path}:{self.line}:{self.start + 1}" if self.line else self.path
 
-    def __str__(self) -> str:
+    @property
+    def head(self) -> str:
+        """All but the line itself, which may have a password in it: for logs."""
         fix = f" ({self.fix})" if self.fix else ""
-        head = f"{self.place}: {self.severity}: {self.message}{fix} [{self.code}]"
-        return f"{head}\n{excerpt(self.text, self.start, self.end)}" if self.line else head
+        return f"{self.place}: {self.severity}: {self.message}{fix} [{self.code}]"
+
+    def __str__(self) -> str:
+        shown = f"\n{excerpt(self.text, self.start, self.end)}" if self.line else ""
+        return f"{self.head}{shown}"
 
 
 def findings_of(error: ParseError, *, path: str, line: int) -> list[Finding]:

@@ -41,6 +41,7 @@ FIELD = re.compile(rf'([^ \t="@]++)=({STRING}|[^ \t"]*+)(?![^ \t])')
 """`key=value` or `key="value"`, whole."""
 _STRAY_PIECE = re.compile(rf'[^ \t"]++|{STRING}')
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
+_FIRST_FIELD = re.compile(r"([ \t])[A-Za-z_][A-Za-z0-9_]*+=").search
 _EXAMPLE = 'command="/usr/bin/backup --all"'
 _IMPORT = "krontab import turns a crontab into krontab lines"
 
@@ -71,6 +72,7 @@ class LineReader:
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
         self._limits = limits
         self._schedules: dict[str, Schedule] = {}
+        self._heads: set[str] = set()
 
     def read(self, text: str, *, path: str, line: int, identify: Identify) -> Entry:
         """The entry that a line (without its line break) says; a `ParseError` otherwise."""
@@ -80,7 +82,7 @@ class LineReader:
         problems = forbidden_characters(text)
         if problems:
             raise ParseError(text, problems)
-        schedule_text, fields_start = _head(text, problems)
+        schedule_text, fields_start = self._known_head(text) or _head(text, problems)
         values = _fields(text, fields_start, problems)
         name = values["name"] if isinstance(values.get("name"), str) else ""
         identity = identify(name or "-")
@@ -89,10 +91,21 @@ class LineReader:
         if problems or schedule is None or task is None:
             problems.sort(key=lambda problem: problem.start)
             raise ParseError(text, problems[:SHOWN_PROBLEMS])
+        self._heads.add(schedule_text)
         description = values.get("description", "")
         return Entry(
             name, identity, schedule_text.strip(" \t"), schedule, task, path, line, description
         )
+
+    def _known_head(self, text: str) -> tuple[str, int] | None:
+        """The schedule's part, if it is that of a line before: it need not be taken apart again.
+
+        That line was right, so its modifiers were closed, and no token can go beyond them here.
+        """
+        field = _FIRST_FIELD(text)
+        if field is None or (head := text[: field.end(1)]) not in self._heads:
+            return None
+        return head, len(head)
 
     def _schedule(self, text: str, identity: str, problems: list[Problem]) -> Schedule | None:
         try:

@@ -41,7 +41,7 @@ def github_lines(findings: Iterable[Finding], program: str) -> Iterator[str]:
 
 def sarif_document(findings: list[Finding]) -> dict[str, Any]:
     """A SARIF 2.1.0 log with one run."""
-    from importlib.metadata import version
+    import kron
 
     codes = sorted({finding.code for finding in findings})
     return {
@@ -52,7 +52,7 @@ def sarif_document(findings: list[Finding]) -> dict[str, Any]:
                 "tool": {
                     "driver": {
                         "name": "krontab lint",
-                        "version": version("krond"),
+                        "version": kron.__version__,
                         "rules": [{"id": code} for code in codes],
                     }
                 },

@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from kron.core.decision import ENGINE_VERSION, Decision, Trace, trace
 from kron.core.duration import SECOND_NS, format_duration
 from kron.core.instant import to_text
+from kron.core.memo import Memo
+from kron.core.schedule import Schedule
 from kron.logs.event import Event, Level
-from kron.logs.record import Record, record
+from kron.logs.record import Record, joined, record
 
 
 def decision_records(
@@ -38,33 +40,44 @@ def decision_records(
     event = Event.CONSTRAINT_UNSATISFIABLE if decision.unschedulable else Event.DECISION
     if event.level.reaches(level):
         values = decision_values(decision)
-        values |= {"namespace": namespace, "name": name}
-        values |= {"identity": decision.identity, "schedule": schedule_text}
-        yield record(event, time_ns, **{key: values[key] for key in event.fields})
+        values["namespace"] = joined(namespace)
+        values["name"] = joined(name)
+        values["identity"] = joined(decision.identity)
+        values["schedule"] = joined(schedule_text)
+        # Not by `record`: every field is there and is text, and a start logs one for each job.
+        fields = tuple([(key, values[key]) for key in event.fields])
+        yield Record(time_ns, event.level, event.component, event, fields)
 
 
 def decision_values(decision: Decision) -> dict[str, str]:
     """Every field of a decision's line that follows from schedule, identity and nominal."""
-    schedule = decision.schedule
     period = to_text(decision.nominal_s)
     return {
+        **_values_of_schedule(decision.schedule),
         "period": period,
         "nominal": period,
-        "window_mode": str(schedule.window.mode),
         "window_start": to_text(decision.window_start_s),
         "window_end": to_text(decision.window_end_s),
+        "seed_hash": decision.seed_hash,
+        "chosen": "" if decision.chosen_s is None else to_text(decision.chosen_s),
+        "attempts": str(decision.attempts),
+        "reason": decision.reason,
+    }
+
+
+@Memo
+def _values_of_schedule(schedule: Schedule) -> dict[str, str]:
+    """Those that are the same for every period."""
+    return {
+        "window_mode": str(schedule.window.mode),
         "distribution": schedule.distribution.name,
         "dist_params": schedule.distribution.parameters(),
         "seed_strategy": str(schedule.seed.strategy),
-        "seed_hash": decision.seed_hash,
-        "salt": schedule.seed.salt,
-        "chosen": "" if decision.chosen_s is None else to_text(decision.chosen_s),
+        "salt": joined(schedule.seed.salt),
         "timezone": schedule.zone.key,
         "window_duration": format_duration(schedule.window.duration_ns),
         "constraints": str(schedule.constraints),
-        "attempts": str(decision.attempts),
         "engine": str(ENGINE_VERSION),
-        "reason": decision.reason,
     }
 
 

@@ -20,6 +20,7 @@ VALUE = r'(?:"(?:[^"\\\x00-\x1f\x7f]|\\.)*+"|[^"\\\x00-\x20\x7f]*+)'
 # separators, marks that turn the direction of the text, and halves of characters.
 _ESCAPED = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
 _NOT_BARE = re.compile(rf'[ "\\={_ESCAPED}]|\A\Z')
+_SURELY_BARE = re.compile(r"[!#-<>-\[\]-~]++").fullmatch  # as nearly every value is; twice as quick
 _TO_ESCAPE = re.compile(rf'["\\{_ESCAPED}]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
@@ -51,7 +52,7 @@ def write_text(record: Record) -> str:
 
 def text_pair(key: str, value: str) -> str:
     """A field as it stands on a line, with the space before it."""
-    if not _NOT_BARE.search(value):
+    if _SURELY_BARE(value) or not _NOT_BARE.search(value):
         return f" {key}={value}"
     return f' {key}="{_TO_ESCAPE.sub(_escape, value)}"'
 

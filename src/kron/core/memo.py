@@ -1,0 +1,48 @@
+"""A memo: what was made of a value, kept for the next time that this very value comes.
+
+`functools.lru_cache` would hash the value and compare it, which for a schedule takes as long as
+most of what is made of it. Thousands of jobs share a few schedules, so it is enough to know the
+object again. It is held, so that no other can have its place in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Generic, TypeVar
+
+    Key = TypeVar("Key")
+    Value = TypeVar("Value")
+else:  # importing `typing` would cost more than a memo saves
+    Key = Value = None
+
+    class Generic:
+        """What a type checker sees as generic is a plain class."""
+
+        def __class_getitem__(cls, _):
+            return object
+
+
+MOST = 4096
+
+
+class Memo(Generic[Key, Value]):
+    """Remembers up to `MOST` values, then begins anew."""
+
+    __slots__ = ("_kept", "_make")
+
+    def __init__(self, make: Callable[[Key], Value]) -> None:
+        self._make = make
+        self._kept: dict[int, tuple[Key, Value]] = {}
+
+    def __call__(self, key: Key) -> Value:
+        known = self._kept.get(id(key))
+        if known is not None:
+            return known[1]
+        if len(self._kept) >= MOST:
+            self._kept.clear()
+        made = self._make(key)
+        self._kept[id(key)] = (key, made)
+        return made
