@@ -1,0 +1,164 @@
+"""Replacing files so that each is the old or the new one, whole, whatever fails and whenever.
+
+All are written beside their places first and made safe together, then renamed, and the renames
+are made safe together: a thousand files cost little more than two waits for the disk.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import re
+import resource
+from contextlib import suppress
+
+from kron.krond.state.directory import Directory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+FEW = 16
+"""From so many files on, one sync of the file system is quicker than one of each file."""
+
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_HOLD = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_TEMPORARY = re.compile(r"\.new-[0-9]+").fullmatch
+_MOST_NAMES = 1_000
+_SYNCFS_TELLS_ERRORS = (5, 8)
+"""The first version of Linux whose syncfs() says that writing failed."""
+
+
+class Group:
+    """Replaces files of a directory. The replaced ones are held until `settle()`.
+
+    To delete a file takes the file system three times as long as to rename another one over it.
+    The deletion can wait until somebody has time for it, so the old files are kept open.
+    """
+
+    __slots__ = ("_count", "_directory", "_held", "_syncfs")
+
+    def __init__(self, directory: Directory) -> None:
+        self._directory = directory
+        self._count = 0
+        self._held: list[int] = []
+        self._syncfs = _syncfs if kernel_version() >= _SYNCFS_TELLS_ERRORS else None
+
+    def replace(self, files: Iterable[tuple[str, bytes]], count: int) -> None:
+        """Replace `count` files, each a name and its new content. OSError: not all are safe."""
+        directory = self._directory.descriptor
+        written: list[tuple[str, str]] = []
+        try:
+            if count < FEW or self._syncfs is None:
+                self._write_each(files, written)
+            else:
+                self._write_all(files, written, self._syncfs)
+            # Of the descriptors a quarter at most: the runs that are about to start need some too.
+            room = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4 - len(self._held)
+            for number, (temporary, name) in enumerate(written):
+                if number < room:
+                    self._hold(name)
+                os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+            os.fsync(directory)
+        except BaseException:
+            for temporary, _ in written:
+                self._discard(temporary)  # those that were renamed are not there any more
+            raise
+
+    def settle(self) -> None:
+        """Let the replaced files be deleted."""
+        while self._held:
+            os.close(self._held.pop())
+
+    def remove_leftovers(self, names: Iterable[str]) -> None:
+        """Remove, of these names, the files that a crash left half-written."""
+        for name in names:
+            if _TEMPORARY(name):
+                self._discard(name)
+
+    def _write_each(
+        self, files: Iterable[tuple[str, bytes]], written: list[tuple[str, str]]
+    ) -> None:
+        descriptors: list[int] = []
+        try:
+            for name, data in files:
+                descriptor = self._create(name, written)
+                descriptors.append(descriptor)
+                _write(descriptor, data)
+                if len(descriptors) == FEW:
+                    _sync_and_close(descriptors)
+            _sync_and_close(descriptors)
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
+
+    def _write_all(
+        self,
+        files: Iterable[tuple[str, bytes]],
+        written: list[tuple[str, str]],
+        syncfs: Callable[[int], None],
+    ) -> None:
+        # Opened before anything is written: it is told of what fails from then on.
+        watch = os.open(
+            ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._directory.descriptor
+        )
+        try:
+            for name, data in files:
+                descriptor = self._create(name, written)
+                try:
+                    _write(descriptor, data)
+                finally:
+                    os.close(descriptor)
+            syncfs(watch)
+        finally:
+            os.close(watch)
+
+    def _create(self, name: str, written: list[tuple[str, str]]) -> int:
+        for _ in range(_MOST_NAMES):
+            self._count += 1
+            temporary = f".new-{self._count}"
+            try:
+                descriptor = os.open(temporary, _WRITE, 0o600, dir_fd=self._directory.descriptor)
+            except FileExistsError:
+                continue
+            written.append((temporary, name))
+            return descriptor
+        raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
+
+    def _hold(self, name: str) -> None:
+        """Keep the file that is about to be replaced."""
+        with suppress(OSError):  # there is none, or no descriptor for it: it is deleted at once
+            self._held.append(os.open(name, _HOLD, dir_fd=self._directory.descriptor))
+
+    def _discard(self, temporary: str) -> None:
+        with suppress(OSError):  # the next start tries again
+            os.unlink(temporary, dir_fd=self._directory.descriptor)
+
+
+def kernel_version() -> tuple[int, int]:
+    """The version of the running kernel; (0, 0) if it does not read."""
+    match = re.match(r"([0-9]{1,4})\.([0-9]{1,4})", os.uname().release)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    while len(data) > (written := os.write(descriptor, data)):
+        if not written:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        data = data[written:]
+
+
+def _sync_and_close(descriptors: list[int]) -> None:
+    for descriptor in descriptors:
+        os.fsync(descriptor)
+    while descriptors:
+        os.close(descriptors.pop())
+
+
+def _syncfs(descriptor: int) -> None:
+    library = ctypes.CDLL(None, use_errno=True)
+    while library.syncfs(descriptor) != 0:
+        number = ctypes.get_errno()
+        if number != errno.EINTR:
+            raise OSError(number, os.strerror(number))

@@ -1,0 +1,43 @@
+"""A small krond that does nothing but commit: `python -m tests.krond.state.driver DIR COUNT`.
+
+It commits rounds of COUNT states until its input ends, one round for each byte of it, and writes a
+line for each: `committed 3`, or `failed 3`. Whatever else goes wrong on purpose is `refused`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from kron.core.errors import KronError
+from kron.krond.state.errors import PersistenceError
+from kron.krond.state.store import Store
+from tests.krond.state.states import state
+
+
+def main(path: str, count: int, first: int) -> int:
+    try:
+        store = Store.open(path)
+        store.load_all()
+    except KronError as error:
+        say(f"refused {error}")
+        return 2
+    number = first
+    while os.read(0, 1):
+        try:
+            store.commit([state(f"job-{job}", number) for job in range(count)])
+        except PersistenceError as error:
+            say(f"failed {number} {error}")
+        else:
+            say(f"committed {number}")
+            store.settle()
+        number += 1
+    return 0
+
+
+def say(line: str) -> None:
+    os.write(1, f"{line}\n".encode())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))

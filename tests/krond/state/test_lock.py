@@ -1,0 +1,280 @@
+"""The lock: one krond a directory, and children on their way to exec are waited for."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from kron.core.errors import Code, KronError
+from kron.krond.state import lock as lock_module
+from kron.krond.state.errors import PersistenceError
+from kron.krond.state.lock import AlreadyRunning, lock, running_pid
+
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="changing owners needs root")
+NOBODY = 65_534
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "krond.pid")
+
+
+@contextmanager
+def process(work: Callable[[int], None]) -> Iterator[int]:
+    """A forked process that does `work` with a descriptor it writes a byte to when it is ready."""
+    ready, tell = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(ready)
+            work(tell)
+        finally:
+            os._exit(1)
+    os.close(tell)
+    try:
+        assert os.read(ready, 1) == b"x"
+        yield child
+    finally:
+        os.close(ready)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def hold(path: str) -> Callable[[int], None]:
+    def work(tell: int) -> None:
+        held = lock(path)
+        os.write(tell, b"x")
+        signal.pause()
+        held.release()
+
+    return work
+
+
+class Orphan:
+    """A child between fork and exec, whose parent held the lock and is dead."""
+
+    def __init__(self, path: str, *, reap: bool = True) -> None:
+        self._told, tell = os.pipe()
+        self._wait, self._go = os.pipe()
+        self.owner = os.fork()
+        if self.owner == 0:
+            lock(path)
+            if os.fork() == 0:
+                os.close(self._go)
+                os.write(tell, b"x")
+                os.read(self._wait, 1)  # until the other end is closed
+            os._exit(0)
+        os.close(tell)
+        os.close(self._wait)
+        assert os.read(self._told, 1) == b"x"
+        if reap:
+            self.reap()
+
+    def reap(self) -> None:
+        os.waitpid(self.owner, 0)
+
+    def is_zombie(self) -> bool:
+        return os.waitid(os.P_PID, self.owner, os.WEXITED | os.WNOWAIT) is not None
+
+    def let_go(self) -> None:
+        os.close(self._go)
+        assert os.read(self._told, 1) == b""  # it has exited, and its descriptors are closed
+        os.close(self._told)
+
+
+def test_the_file_holds_our_process_id_as_a_line(path: str) -> None:
+    held = lock(path)
+    assert Path(path).read_text() == f"{os.getpid()}\n"
+    held.release()
+    assert Path(path).read_text() == ""
+    lock(path).release(remove=True)
+    assert not Path(path).exists()
+
+
+def test_two_processes_cannot_have_it(path: str) -> None:
+    with process(hold(path)) as other:
+        with pytest.raises(AlreadyRunning, match=f"the process {other} has locked") as caught:
+            lock(path)
+        assert caught.value.pid == other
+        assert caught.value.code is Code.RUNNING
+        assert "krond stop" in caught.value.fix
+        assert Path(path).read_text() == f"{other}\n"
+    lock(path).release()
+
+
+def test_a_live_owner_is_reported_at_once(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    with process(hold(path)), pytest.raises(AlreadyRunning):
+        lock(path)
+    assert sum(slept) <= 0.05
+
+
+def test_a_child_between_fork_and_exec_is_waited_for(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orphan = Orphan(path)
+    polls: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        polls.append(seconds)
+        assert Path(path).read_text() == f"{orphan.owner}\n"
+        if len(polls) == 20:
+            orphan.let_go()
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    held = lock(path)
+    assert len(polls) == 20
+    assert Path(path).read_text() == f"{os.getpid()}\n"
+    held.release()
+
+
+def test_an_owner_that_is_dead_but_not_yet_reaped_is_dead(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orphan = Orphan(path, reap=False)
+    assert orphan.is_zombie()
+    polls: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        polls.append(seconds)
+        if len(polls) == 20:
+            orphan.let_go()
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    lock(path).release()
+    assert len(polls) == 20
+    orphan.reap()
+
+
+def test_waiting_for_a_child_has_an_end(path: str) -> None:
+    orphan = Orphan(path)
+    with pytest.raises(AlreadyRunning) as caught:
+        lock(path, patience_s=0.03)
+    assert caught.value.pid == orphan.owner
+    orphan.let_go()
+
+
+def test_exec_lets_go_of_the_lock(path: str) -> None:
+    held = lock(path)
+    child = os.posix_spawn("/bin/sleep", ["sleep", "60"], {})
+    held.release()
+    lock(path).release()
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+JUNK = [
+    pytest.param(b"", id="empty"),
+    pytest.param(b"junk\n", id="word"),
+    pytest.param(b"12", id="no-line"),
+    pytest.param(b"-1\n", id="negative"),
+    pytest.param(b"0\n", id="zero"),
+    pytest.param(b"99999999999\n", id="too-big"),
+    pytest.param(b"9" * 100_000, id="long"),
+    pytest.param(b"\0" * 4096, id="zeros"),
+    pytest.param("٣\n".encode(), id="other-digits"),
+    pytest.param(b"\xff\xfe\n", id="binary"),
+    pytest.param(b"4194305\n", id="dead"),
+]
+
+
+@pytest.mark.parametrize("content", JUNK)
+def test_what_an_earlier_krond_left_in_the_file_does_not_matter(path: str, content: bytes) -> None:
+    Path(path).write_bytes(content)
+    assert running_pid(path) is None
+    held = lock(path)
+    assert Path(path).read_text() == f"{os.getpid()}\n"
+    held.release()
+
+
+@pytest.mark.parametrize("content", JUNK)
+def test_a_locked_file_with_junk_in_it_is_waited_for_and_then_refused(
+    path: str, content: bytes
+) -> None:
+    held = lock(path)
+    Path(path).write_bytes(content)
+    with pytest.raises(AlreadyRunning):
+        lock(path, patience_s=0.02)
+    assert running_pid(path) is None
+    held.release()
+
+
+def test_the_running_pid_is_that_of_the_holder(path: str) -> None:
+    assert running_pid(path) is None
+    with process(hold(path)) as other:
+        assert running_pid(path) == other
+    assert running_pid(path) is None
+    Path(path).write_text(f"{os.getpid()}\n")  # alive, and holds nothing
+    assert running_pid(path) is None
+
+
+def test_a_look_at_who_is_running_does_not_keep_krond_from_starting(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The look takes the lock for a moment, while an old process id may be another's by now."""
+    Path(path).write_text("1\n")
+    look = os.open(path, os.O_RDONLY)
+    assert lock_module._try(look, fcntl.LOCK_SH)
+    monkeypatch.setattr(time, "sleep", lambda _seconds: os.close(look))
+    lock(path).release()
+
+
+def test_a_file_that_its_owner_removes_meanwhile_is_not_the_lock(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = lock(path)
+    Path(path).write_bytes(b"")
+    monkeypatch.setattr(time, "sleep", lambda _seconds: first.release(remove=True))
+    second = lock(path)
+    monkeypatch.undo()
+    assert running_pid(path) == os.getpid()
+    with pytest.raises(AlreadyRunning):
+        lock(path)
+    second.release()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda path: path.symlink_to("elsewhere"), id="dangling-link"),
+        pytest.param(lambda path: path.symlink_to("/etc/passwd"), id="link"),
+        pytest.param(os.mkfifo, id="fifo"),
+        pytest.param(lambda path: path.mkdir(), id="directory"),
+    ],
+)
+def test_only_a_regular_file_is_locked(path: str, make: Callable[[Path], None]) -> None:
+    make(Path(path))
+    with pytest.raises(KronError, match="not a regular file") as caught:
+        lock(path)
+    assert caught.value.code is Code.STATE
+    assert running_pid(path) is None
+
+
+def test_a_file_with_another_name_is_not_overwritten(path: str, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("precious")
+    os.link(precious, path)
+    with pytest.raises(KronError, match="2 names"):
+        lock(path)
+    assert precious.read_text() == "precious"
+
+
+@AS_ROOT
+def test_a_file_of_somebody_else_is_not_locked(path: str) -> None:
+    Path(path).touch()
+    os.chown(path, NOBODY, NOBODY)
+    with pytest.raises(KronError, match="belongs to user 65534"):
+        lock(path)
+
+
+def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    with pytest.raises(PersistenceError, match="cannot be locked: No such file"):
+        lock(str(tmp_path / "none" / "krond.pid"))

@@ -1,0 +1,500 @@
+"""The state directory: what is committed is there, what is hostile is set aside, nobody else in."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import socket
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kron.core.errors import Code, KronError
+from kron.engine.ledger import MAX_HANDLED
+from kron.krond.state import group as group_module
+from kron.krond.state.directory import Directory
+from kron.krond.state.errors import PersistenceError, StateCorrupt, StateNewer
+from kron.krond.state.fields import MAX_BYTES
+from kron.krond.state.group import FEW
+from kron.krond.state.lock import AlreadyRunning
+from kron.krond.state.record import RunRecord
+from kron.krond.state.schema import from_json, to_json
+from kron.krond.state.store import Store, file_name
+from tests.krond.state.states import BOOT, number_of, state
+
+IDENTITY = state().identity
+NAME = file_name(IDENTITY)
+NOBODY = 65_534
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="changing owners needs root")
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    return tmp_path / "lib" / "krond"
+
+
+@pytest.fixture
+def store(directory: Path) -> Iterator[Store]:
+    opened = Store.open(str(directory))
+    yield opened
+    opened.close()
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+
+
+@pytest.mark.parametrize("count", [1, FEW - 1, FEW, 3 * FEW])
+def test_what_is_committed_is_loaded(store: Store, directory: Path, count: int) -> None:
+    store.commit([state(f"job-{job}", 1) for job in range(count)])
+    states = [state(f"job-{job}", 2) for job in range(count)]
+    store.commit(states)
+    assert [store.load(value.identity) for value in states] == states
+    assert sorted(os.listdir(directory)) == sorted(  # noqa: PTH208
+        ["krond.pid", "runs", *(file_name(value.identity) for value in states)]
+    )
+    store.settle()
+    assert store.load_all().states == {value.identity: value for value in states}
+
+
+def test_a_job_never_seen_has_no_state(store: Store) -> None:
+    assert store.load(IDENTITY) is None
+    assert store.load_all().states == {}
+
+
+def test_committing_nothing_touches_nothing(store: Store, directory: Path) -> None:
+    store.commit([])
+    assert sorted(os.listdir(directory)) == ["krond.pid", "runs"]  # noqa: PTH208
+
+
+@pytest.mark.parametrize("count", [1, FEW])
+def test_of_two_states_of_a_job_the_later_one_stays(store: Store, count: int) -> None:
+    store.commit([state(number=1)] * count + [state(number=2)])
+    assert store.load(IDENTITY) == state(number=2)
+
+
+def test_a_full_ledger_is_read_again_and_a_file_that_could_not_be_is_not_written(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = state(padding=MAX_HANDLED)
+    store.commit([full])
+    assert store.load(IDENTITY) == full
+    monkeypatch.setattr("kron.krond.state.store.MAX_BYTES", 10_000)
+    with pytest.raises(PersistenceError, match="File too large"):
+        store.commit([state("small"), state(number=1, padding=MAX_HANDLED)])
+    assert store.load(IDENTITY) == full
+
+
+def test_files_and_directories_are_closed_to_others(store: Store, directory: Path) -> None:
+    store.commit([state()])
+    store.note_run(RunRecord("run", None, None, None, 5, 7, BOOT))
+    modes = {
+        str(path.relative_to(directory)): stat.S_IMODE(path.stat().st_mode)
+        for path in [directory, *directory.rglob("*")]
+    }
+    assert modes == {".": 0o700, "krond.pid": 0o600, "runs": 0o700, "runs/run": 0o600, NAME: 0o600}
+
+
+def test_replaced_files_are_held_until_settled_and_descriptors_are_not_used_up(
+    store: Store,
+) -> None:
+    before = descriptors()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    states = [state(f"job-{job}") for job in range(60)]
+    store.commit(states)
+    assert descriptors() == before  # nothing was replaced
+    resource.setrlimit(resource.RLIMIT_NOFILE, (200, hard))
+    try:
+        store.commit(states)
+        store.commit(states[:1])
+        assert descriptors() == before + 50
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    store.settle()
+    assert descriptors() == before
+
+
+def test_without_descriptors_a_commit_fails_and_leaves_the_old_states(store: Store) -> None:
+    store.commit([state(number=1)])
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        with pytest.raises(PersistenceError, match="Too many open files"):
+            store.commit([state(number=2)])
+        with pytest.raises(KronError, match="Too many open files"):
+            store.load(IDENTITY)  # which is not the file's fault
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert store.load(IDENTITY) == state(number=1)
+
+
+def test_on_a_kernel_whose_syncfs_tells_nothing_each_file_is_synced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(group_module, "kernel_version", lambda: (5, 7))
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    store = Store.open(str(tmp_path / "state"))
+    synced.clear()
+    store.commit([state(f"job-{job}") for job in range(3 * FEW)])
+    assert len(synced) == 3 * FEW + 1
+    store.close()
+
+
+def test_the_version_of_the_kernel_is_read() -> None:
+    assert group_module.kernel_version() >= (3, 0)
+
+
+def make_symlink(path: Path) -> None:
+    target = path.with_name("elsewhere")
+    target.write_bytes(to_json(state()))
+    path.symlink_to(target)
+
+
+def make_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as bound:
+        here = os.getcwd()  # noqa: PTH109
+        os.chdir(path.parent)  # the path itself may be too long for a socket
+        try:
+            bound.bind(path.name)
+        finally:
+            os.chdir(here)
+
+
+def make_sparse(path: Path) -> None:
+    path.touch()
+    os.truncate(path, 1 << 30)
+
+
+def with_mode(mode: int) -> Callable[[Path], None]:
+    def make(path: Path) -> None:
+        path.write_bytes(to_json(state()))
+        path.chmod(mode)
+
+    return make
+
+
+def make_foreign(path: Path) -> None:
+    path.write_bytes(to_json(state()))
+    path.chmod(0o600)
+    os.chown(path, NOBODY, NOBODY)
+
+
+def with_bytes(data: bytes) -> Callable[[Path], None]:
+    return lambda path: (path.write_bytes(data), None)[1]
+
+
+HOSTILE = [
+    pytest.param(with_bytes(b""), "it is not JSON", id="empty"),
+    pytest.param(with_bytes(b"\xff" * 100), "it is not UTF-8", id="binary"),
+    pytest.param(with_bytes(b"[" * 90_000), "nested too deeply", id="deep"),
+    pytest.param(
+        with_bytes(to_json(state("other"))), 'it is that of the job "/etc', id="another-job"
+    ),
+    pytest.param(make_symlink, "it is a symbolic link", id="symlink"),
+    pytest.param(lambda path: path.symlink_to("nowhere"), "symbolic link", id="dangling-link"),
+    pytest.param(lambda path: path.symlink_to("/dev/zero"), "symbolic link", id="link-to-zero"),
+    pytest.param(lambda path: os.mkfifo(path, 0o600), "it is not a regular file", id="fifo"),
+    pytest.param(make_socket, "it is a socket", id="socket"),
+    pytest.param(lambda path: path.mkdir(), "it is not a regular file", id="directory"),
+    pytest.param(
+        lambda path: (path / "inside").mkdir(parents=True), "not a regular", id="full-directory"
+    ),
+    pytest.param(make_sparse, "it has 1,073,741,824 bytes", id="a-gigabyte"),
+    pytest.param(with_mode(0o666), "others could write it (its mode is 0666)", id="writable"),
+    pytest.param(with_mode(0o620), "others could write it (its mode is 0620)", id="group-writable"),
+    pytest.param(make_foreign, "it belongs to user 65534", id="foreign", marks=AS_ROOT),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), HOSTILE)
+def test_a_hostile_file_is_set_aside_and_the_job_begins_anew(
+    store: Store, directory: Path, make: Callable[[Path], None], message: str
+) -> None:
+    before = descriptors()
+    make(directory / NAME)
+    with pytest.raises(StateCorrupt, match=re.escape(message)) as caught:
+        store.load(IDENTITY)
+    assert caught.value.file == str(directory / NAME)
+    aside = Path(caught.value.set_aside)
+    assert re.fullmatch(rf"{NAME}\.corrupt\.20[0-9-]+T[0-9:]+Z", aside.name)
+    assert aside.parent == directory
+    assert os.path.lexists(aside)
+    assert str(aside) in caught.value.fix
+    assert store.load(IDENTITY) is None
+    store.commit([state(number=5)])
+    assert store.load(IDENTITY) == state(number=5)
+    store.settle()
+    assert descriptors() == before
+
+
+def test_loading_all_tells_corrupt_files_from_the_others(store: Store, directory: Path) -> None:
+    states = [state(f"job-{job}") for job in range(5)]
+    store.commit(states)
+    for broken in states[:2]:
+        (directory / file_name(broken.identity)).write_bytes(b"{")
+    (directory / "notes.json").write_bytes(b"not ours")
+    (directory / f"{'0' * 64}.json.bak").write_bytes(b"not ours either")
+    loaded = store.load_all()
+    assert loaded.states == {value.identity: value for value in states[2:]}
+    assert {error.file for error in loaded.corrupt} == {
+        str(directory / file_name(value.identity)) for value in states[:2]
+    }
+    assert all(Path(error.set_aside).read_bytes() == b"{" for error in loaded.corrupt)
+    assert store.load_all().corrupt == ()
+
+
+def test_a_file_that_is_removed_meanwhile_is_not_there(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.commit([state("other")])
+    names = [NAME, *store._directory.names()]
+    monkeypatch.setattr(Directory, "names", lambda _self: names)
+    assert set(store.load_all().states) == {state("other").identity}
+
+
+def test_files_set_aside_in_the_same_second_do_not_replace_one_another(
+    store: Store, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kron.krond.state.store.time.time", lambda: 1_772_409_600.9)
+    asides = []
+    for content in (b"1", b"2", b"3"):
+        (directory / NAME).write_bytes(content)
+        with pytest.raises(StateCorrupt) as caught:
+            store.load(IDENTITY)
+        asides.append(Path(caught.value.set_aside))
+    assert [aside.read_bytes() for aside in asides] == [b"1", b"2", b"3"]
+    assert [aside.name.removeprefix(f"{NAME}.corrupt.") for aside in asides] == [
+        "2026-03-02T00:00:00Z",
+        "2026-03-02T00:00:00Z.2",
+        "2026-03-02T00:00:00Z.3",
+    ]
+
+
+def test_a_newer_file_stays_where_it_is(store: Store, directory: Path) -> None:
+    newer = to_json(state()).replace(b'{"schema":2', b'{"schema":3')
+    store.commit([state("other")])
+    (directory / NAME).write_bytes(newer)
+    for load in (lambda: store.load(IDENTITY), store.load_all):
+        with pytest.raises(StateNewer, match=re.escape(str(directory / NAME))):
+            load()
+    assert (directory / NAME).read_bytes() == newer
+
+
+def test_an_old_file_is_migrated_and_written_as_a_new_one(store: Store, directory: Path) -> None:
+    flat = (
+        f'{{"schema":1,"identity":"{IDENTITY}","last_handled_period":"2026-03-01T00:00:00Z",'
+        '"last_chosen":null,"last_run":null,"last_exit_code":null,"active_pid":null,"seed":null}'
+    )
+    (directory / NAME).write_text(flat)
+    migrated = store.load(IDENTITY)
+    assert migrated is not None
+    store.commit([migrated])
+    assert (directory / NAME).read_bytes().startswith(b'{"schema":2,')
+    assert store.load(IDENTITY) == migrated
+
+
+def test_an_identity_that_is_not_unicode_is_refused(store: Store) -> None:
+    with pytest.raises(KronError) as caught:
+        store.load("a\udc80")
+    assert caught.value.code is Code.IDENTITY
+
+
+def test_leftovers_of_a_crash_are_removed_and_nothing_else(directory: Path) -> None:
+    directory.mkdir(parents=True, mode=0o700)
+    directory.chmod(0o700)
+    kept = [".new-", ".new-x", "new-1", "1.json", f"{NAME}.corrupt.2026-03-02T00:00:00Z"]
+    for name in [".new-1", ".new-77", *kept]:
+        (directory / name).write_bytes(b"half")
+    (directory / ".new-2").mkdir()  # cannot be removed, and must not be in the way
+    store = Store.open(str(directory))
+    assert set(os.listdir(directory)) == {*kept, ".new-2", "krond.pid", "runs"}  # noqa: PTH208
+    store.commit([state(f"job-{job}") for job in range(3)])
+    assert len(store.load_all().states) == 3
+    store.close()
+
+
+def refused(path: Path) -> KronError:
+    before = descriptors()
+    with pytest.raises(KronError) as caught:
+        Store.open(str(path))
+    assert descriptors() == before
+    assert caught.value.fix
+    return caught.value
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o722, 0o1777])
+def test_a_directory_that_others_can_write_is_refused(tmp_path: Path, mode: int) -> None:
+    tmp_path.chmod(mode)
+    error = refused(tmp_path)
+    assert error.code is Code.STATE
+    assert f"its mode is {mode:04o}" in str(error)
+    assert os.listdir(tmp_path) == []  # noqa: PTH208
+
+
+def test_a_directory_that_others_can_read_is_accepted(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)  # what systemd makes of StateDirectory=
+    Store.open(str(tmp_path)).close()
+
+
+@AS_ROOT
+def test_a_directory_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    os.chown(tmp_path, NOBODY, NOBODY)
+    assert "belongs to user 65534" in str(refused(tmp_path))
+
+
+@pytest.mark.parametrize("ending", ["", "/", "/."])
+def test_a_symbolic_link_is_refused(tmp_path: Path, ending: str) -> None:
+    (tmp_path / "real").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to("real")
+    with pytest.raises(KronError, match="a symbolic link stands where"):
+        Store.open(f"{tmp_path}/link{ending}")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    assert "symbolic link" in str(refused(tmp_path / "dangling"))
+
+
+def test_a_file_is_no_state_directory(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    assert "is no directory" in str(refused(tmp_path / "file"))
+    assert "is no directory" in str(refused(tmp_path / "file" / "below"))
+
+
+@pytest.mark.parametrize("name", ["runs", "krond.pid"])
+def test_what_krond_needs_in_it_must_not_be_a_link(tmp_path: Path, name: str) -> None:
+    tmp_path.chmod(0o700)
+    (tmp_path / "target").mkdir(mode=0o700)
+    (tmp_path / name).symlink_to("target")
+    assert refused(tmp_path).code is Code.STATE
+
+
+def test_the_proofs_must_not_be_writable_by_others(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs").chmod(0o777)
+    assert "others could write" in str(refused(tmp_path))
+
+
+def test_parents_are_made_and_only_the_directory_itself_is_closed(tmp_path: Path) -> None:
+    old = os.umask(0o022)
+    try:
+        Store.open(str(tmp_path / "a" / "b" / "c")).close()
+    finally:
+        os.umask(old)
+    modes = [stat.S_IMODE((tmp_path / path).stat().st_mode) for path in ("a", "a/b", "a/b/c")]
+    assert modes == [0o755, 0o755, 0o700]
+
+
+def test_another_directory_put_in_its_place_changes_nothing(store: Store, directory: Path) -> None:
+    store.commit([state(number=1)])
+    moved = directory.with_name("moved")
+    directory.rename(moved)
+    directory.mkdir(mode=0o700)
+    (directory / NAME).write_bytes(to_json(state(number=9)))
+    store.commit([state(number=2)])
+    store.note_run(RunRecord("run", None, None, None, 5, 7, BOOT))
+    assert store.load(IDENTITY) == state(number=2)
+    assert from_json((moved / NAME).read_bytes()) == state(number=2)
+    assert number_of(from_json((directory / NAME).read_bytes())) == 9
+    assert os.listdir(moved / "runs") == ["run"]  # noqa: PTH208
+
+
+def test_a_directory_that_was_removed_is_a_persistence_error(store: Store, directory: Path) -> None:
+    (directory / "krond.pid").unlink()
+    (directory / "runs").rmdir()
+    directory.rmdir()
+    for count in (1, FEW):
+        with pytest.raises(PersistenceError, match="No such file") as caught:
+            store.commit([state(f"job-{job}") for job in range(count)])
+        assert caught.value.code is Code.STATE_UNWRITABLE
+
+
+def test_a_second_store_is_refused_until_the_first_is_closed(directory: Path) -> None:
+    first = Store.open(str(directory))
+    with pytest.raises(AlreadyRunning) as caught:
+        Store.open(str(directory))
+    assert caught.value.pid == os.getpid()
+    first.close()
+    Store.open(str(directory)).close()
+
+
+def test_opening_and_closing_leaks_no_descriptor(directory: Path) -> None:
+    before = descriptors()
+    for _ in range(3):
+        opened = Store.open(str(directory))
+        opened.commit([state(f"job-{job}") for job in range(FEW)])
+        opened.close()
+    assert descriptors() == before
+
+
+RUN = RunRecord("run-1", 1_772_409_600, 1_772_409_660, 1_772_409_660_000_000_001, 5, 7, BOOT)
+
+
+def test_a_proof_is_noted_read_and_removed(store: Store, directory: Path) -> None:
+    assert store.proof("run-1") == str(directory / "runs" / "run-1")
+    assert not store.has_proof("run-1")
+    assert store.noted_run("run-1") is None
+    Path(store.proof("run-1")).touch(mode=0o600)
+    assert store.has_proof("run-1")
+    assert store.noted_run("run-1") is None  # begun, and killed before it was noted
+    store.note_run(RUN.replace(boot_id=BOOT + "-and-more"))
+    store.note_run(RUN)
+    assert store.noted_run("run-1") == RUN
+    assert store.proofs() == ["run-1"]
+    store.remove_proof("run-1")
+    store.remove_proof("run-1")
+    assert store.proofs() == []
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(with_bytes(b'{"run_id":"run-1"'), id="half"),
+        pytest.param(with_bytes(b"\xff"), id="binary"),
+        pytest.param(with_bytes(b"9" * MAX_BYTES), id="big"),
+        pytest.param(lambda path: os.mkfifo(path, 0o600), id="fifo"),
+        pytest.param(lambda path: path.mkdir(), id="directory"),
+        pytest.param(lambda path: path.symlink_to("/dev/zero"), id="link"),
+        pytest.param(make_sparse, id="a-gigabyte"),
+    ],
+)
+def test_a_hostile_proof_is_a_proof_that_notes_nothing(
+    store: Store, make: Callable[[Path], None]
+) -> None:
+    make(Path(store.proof("run-1")))
+    assert store.has_proof("run-1")
+    assert store.noted_run("run-1") is None
+
+
+def test_the_note_of_another_run_is_none(store: Store) -> None:
+    store.note_run(RUN)
+    Path(store.proof("run-1")).rename(store.proof("run-2"))
+    assert store.noted_run("run-2") is None
+
+
+def test_noting_a_run_follows_no_link_and_waits_for_nobody(store: Store, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.write_bytes(b"precious")
+    Path(store.proof("run-1")).symlink_to(outside)
+    with pytest.raises(PersistenceError):
+        store.note_run(RUN)
+    assert outside.read_bytes() == b"precious"
+    os.mkfifo(store.proof("run-2"))
+    with pytest.raises(PersistenceError):
+        store.note_run(RUN.replace(run_id="run-2"))
+
+
+@pytest.mark.parametrize("run_id", ["", ".", "..", "a/b", "../x", "a\0", "a b", "x" * 101, ".x"])
+def test_a_run_id_that_is_no_name_reaches_no_file(store: Store, run_id: str) -> None:
+    for use in (store.proof, store.has_proof, store.noted_run, store.remove_proof):
+        with pytest.raises(ValueError, match="run id"):
+            use(run_id)
+
+
+def test_what_is_no_run_id_is_no_proof(store: Store, directory: Path) -> None:
+    for name in (b".hidden", b"with space", b"\xff", b"good-1"):
+        (directory / "runs" / os.fsdecode(name)).touch()
+    assert store.proofs() == ["good-1"]
