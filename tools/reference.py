@@ -1,4 +1,5 @@
-"""Writes what is made from the command's own parsers: docs/krontab.md, and everything in share/.
+"""Writes what is made from the commands' own parsers: a page in docs/ for each program, and the
+manual pages and completion scripts in share/.
 
 Run it with `make reference` after a change to a command's help; a test fails when it is forgotten.
 """
@@ -8,51 +9,70 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from kron.krontab.completion import script
-from kron.krontab.manual import page, page_name
-from kron.krontab.program import EXIT_CODES, overview
-from kron.krontab.reference import Command, commands
+from kron.console.completion import script
+from kron.console.manual import page, page_name
+from kron.console.program import Program
+from kron.console.reference import Command, commands
+from kron.krond.program import KROND
+from kron.krontab.program import KRONTAB
 
 ROOT = Path(__file__).parent.parent
+PROGRAMS = (KRONTAB, KROND)
+MADE = ("bash-completion", "fish", "man", "zsh")
+"""The directories in share/ that hold nothing else. The rest of it is written by hand."""
 
 
 def files() -> dict[Path, str]:
     """Every generated file and what it must hold."""
-    known = list(commands())
-    made = {ROOT / "docs/krontab.md": "\n".join(_markdown(known)) + "\n"}
-    for name in ("", *(command.name for command in known)):
-        made[ROOT / f"share/man/man1/{page_name(name)}.1"] = page(name)
-    made[ROOT / "share/bash-completion/completions/krontab"] = script("bash")
-    made[ROOT / "share/zsh/site-functions/_krontab"] = script("zsh")
-    made[ROOT / "share/fish/vendor_completions.d/krontab.fish"] = script("fish")
+    return {ROOT / path: text for program in PROGRAMS for path, text in _files(program).items()}
+
+
+def present() -> list[Path]:
+    """The files that are there, in the directories of share/ that hold nothing else."""
+    found = (path for name in MADE for path in sorted((ROOT / "share" / name).rglob("*")))
+    return [path for path in found if path.is_file()]
+
+
+def _files(program: Program) -> dict[str, str]:
+    name = program.name
+    made = {
+        f"docs/{name}.md": "\n".join(_markdown(program)) + "\n",
+        f"share/bash-completion/completions/{name}": script(program, "bash"),
+        f"share/zsh/site-functions/_{name}": script(program, "zsh"),
+        f"share/fish/vendor_completions.d/{name}.fish": script(program, "fish"),
+    }
+    for command in ("", *program.commands):
+        made[f"share/man/man1/{page_name(program, command)}.1"] = page(program, command)
     return made
 
 
-def _markdown(known: list[Command]) -> Iterator[str]:
-    yield "# The krontab command"
+def _markdown(program: Program) -> Iterator[str]:
+    known = list(commands(program))
+    yield f"# The {program.name} command"
     yield ""
     yield "<!-- made by `make reference` from the command's own help; do not edit -->"
     yield ""
-    yield overview().split("\n\n")[1].replace("\n", " ")
+    yield program.introduction.replace("\n", " ")
     yield ""
     yield "| command | what it does |"
     yield "|---|---|"
     for command in known:
-        yield f"| [`{command.name}`](#{_anchor(command)}) | {command.summary} |"
+        anchor = "-".join([program.name, *command.name.split()])
+        yield f"| [`{command.name}`](#{anchor}) | {command.summary} |"
     yield ""
     yield "Exit codes:"
     yield ""
     yield "| code | meaning |"
     yield "|---|---|"
-    for code, meaning in EXIT_CODES.items():
+    for code, meaning in program.exit_codes.items():
         yield f"| {code} | {meaning} |"
     for command in known:
-        yield from _section(command)
+        yield from _section(program, command)
 
 
-def _section(command: Command) -> Iterator[str]:
+def _section(program: Program, command: Command) -> Iterator[str]:
     yield ""
-    yield f"## krontab {command.name}"
+    yield f"## {program.name} {command.name}"
     yield ""
     yield "```text"
     yield command.usage
@@ -78,15 +98,11 @@ def _section(command: Command) -> Iterator[str]:
         yield "```"
 
 
-def _anchor(command: Command) -> str:
-    return "krontab-" + command.name.replace(" ", "-")
-
-
 if __name__ == "__main__":
-    for path, text in files().items():
+    made = files()
+    for path, text in made.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    expected = set(files())
-    for path in sorted((ROOT / "share").rglob("*")):
-        if path.is_file() and path not in expected:
+    for path in present():
+        if path not in made:
             path.unlink()

@@ -1,0 +1,116 @@
+"""`krond status`: what the daemon and its jobs are doing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from kron.console.parser import Parser, add_format
+from kron.console.report import many
+from kron.console.table import table
+from kron.console.terminal import Terminal
+from kron.console.times import distance
+from kron.core.instant import from_text
+from kron.krond.client import ask
+from kron.krond.place import add_state_dir, state_dir_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from typing import Any
+
+DESCRIPTION = """\
+Show what the daemon and its jobs are doing: what is running, what waits, what comes next and how
+the last run ended. Exit code 5 means that no krond is running there."""
+EXAMPLES = (
+    ("krond status", "all jobs, those that run first, then the next one to run"),
+    ("krond status backup", "one job"),
+    ("krond status --format json", "everything, for a script"),
+)
+
+
+def add_arguments(parser: Parser) -> None:
+    """The arguments of the command."""
+    parser.add_argument("job", metavar="JOB", nargs="?", default="", help="only this job")
+    add_format(parser, names="one name a line")
+    add_state_dir(parser)
+
+
+def run(arguments: Namespace, terminal: Terminal) -> int:
+    """Run the command."""
+    answer = ask(state_dir_of(arguments), {"command": "status", "job": arguments.job}, 30)
+    rows = answer["jobs"]
+    if arguments.format == "json":
+        del answer["ok"]
+        terminal.print_json({"schema": "krond.status/1", **answer})
+    elif arguments.format == "names":
+        for name in sorted({row["name"] for row in rows}):
+            terminal.print(name)
+    else:
+        for line in _lines(answer, rows, terminal):
+            terminal.print(line)
+    return 0
+
+
+def _lines(answer: dict[str, Any], rows: list[dict[str, Any]], terminal: Terminal) -> Iterator[str]:
+    now_s = int(time.time())
+    up = distance(now_s - _second(answer["started"]))
+    counts = [many(answer["total"], "job"), f"{answer['active']} running"]
+    if answer["waiting"]:
+        counts.append(f"{answer['waiting']} waiting")
+    if answer["stopping"]:
+        counts.append(terminal.styled("stopping", "bold", "yellow"))
+    yield f"krond {answer['version']}, pid {answer['pid']}, up {up}: {', '.join(counts)}"
+    if answer["lost_log_lines"]:
+        yield terminal.styled(f"{answer['lost_log_lines']} lines of its log are lost", "red")
+    if not rows:
+        return
+    rows.sort(key=lambda row: (not row["active"], not row["waiting"], _next_s(row), row["name"]))
+    head = ("NAME", "NEXT RUN (UTC)", "IN", "NOW", "LAST", "AGO")
+    shown = [_row(row, now_s) for row in rows]
+    styles = {"NAME": "bold", "NOW": "green"}
+    yield from table(terminal, head, shown, right=("IN", "AGO"), styles=styles)
+
+
+def _row(row: dict[str, Any], now_s: int) -> tuple[str, ...]:
+    following = row["next"]
+    when, until = "", ""
+    if row["suspended"]:
+        when = "suspended"
+    elif following is not None:
+        when = following["chosen"]
+        until = distance(from_text(when) - now_s)
+    last = row["last"]
+    ago = "" if last is None or last["ended"] is None else distance(now_s - _second(last["ended"]))
+    return row["name"], when, until, _doing(row), _result(last), ago
+
+
+def _doing(row: dict[str, Any]) -> str:
+    words = [
+        f"{'stopping' if run['stopping'] else 'running'} (pid {run['pid']})"
+        for run in row["active"]
+    ]
+    words += [f"waits: {pending['reason'].partition(':')[0]}" for pending in row["waiting"]]
+    if row["clock_behind"]:
+        words.append("waits for the clock (krond forget)")
+    return ", ".join(words[:3]) + (f" and {len(words) - 3} more" if len(words) > 3 else "")
+
+
+def _result(last: dict[str, Any] | None) -> str:
+    if last is None:
+        return ""
+    if last["exit_code"] is not None:
+        return "ok" if last["exit_code"] == 0 else f"exit code {last['exit_code']}"
+    if last["signal"] is not None:
+        return str(last["signal"])
+    if last["outcome"] not in ("executed", "manual"):
+        return str(last["outcome"])
+    return "ended, result unknown" if last["started"] or not last["ended"] else "not started"
+
+
+def _next_s(row: dict[str, Any]) -> int:
+    return from_text(row["next"]["chosen"]) if row["next"] else 1 << 62
+
+
+def _second(timestamp: str) -> int:
+    return from_text(f"{timestamp[:19]}Z")

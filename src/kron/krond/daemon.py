@@ -1,0 +1,371 @@
+"""The daemon: one loop that sleeps until something is due, ends, or is asked for."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from collections.abc import Callable, Iterable
+
+from kron.core.duration import SECOND_NS
+from kron.core.errors import Code, KronError
+from kron.core.instant import to_text
+from kron.engine.actions import Outcome
+from kron.jobs.configuration import Configuration, ConfigurationError
+from kron.krond.background import redirect_output
+from kron.krond.clock import Clock
+from kron.krond.control import ControlServer
+from kron.krond.enrolment import Enrolment
+from kron.krond.journal import Journal
+from kron.krond.keeper import Keeper
+from kron.krond.member import Member
+from kron.krond.notify import Notifier
+from kron.krond.pending import Pending
+from kron.krond.poller import Poller
+from kron.krond.queue import Queue
+from kron.krond.recovery import Recovery
+from kron.krond.requests import Requests
+from kron.krond.roster import Roster
+from kron.krond.run import Run
+from kron.krond.scheduler import Scheduler
+from kron.krond.settings import OnStop, Settings
+from kron.krond.signals import Signals
+from kron.krond.starter import Starter
+from kron.krond.state.errors import PersistenceError
+from kron.krond.state.record import Ended
+from kron.krond.state.store import Store
+from kron.krond.supervisor import Supervisor
+from kron.krond.surroundings import Surroundings
+from kron.krond.timer import WallTimer
+from kron.krond.timers import Timer, Timers
+from kron.krond.watch import Watch
+from kron.logs.event import Event, Level
+
+BUSY_NS = SECOND_NS // 2
+"""Work that takes no longer makes nobody late."""
+MOST_BUSY_S = 60
+"""How much lateness krond puts down to its own work. What is more was sleep, or a stopped krond."""
+SETTLING_NS = SECOND_NS
+"""How long an edit of crontabs may take: several files, or one that is written in steps."""
+NOTHING_READ = "there is no file to read, so nothing will run; krond start --config names some"
+FORGOTTEN = "the job was forgotten"
+
+
+class Daemon:
+    """Everything that a running krond consists of."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        read: Callable[[], Configuration],
+        store: Store,
+        journal: Journal,
+        notifier: Notifier,
+        surroundings: Surroundings,
+        version: str,
+        clock: Clock,
+        timer: WallTimer,
+        poller: Poller,
+    ) -> None:
+        self.settings = settings
+        self.version = version
+        self.journal = journal
+        self.started_ns = clock.now_ns()
+        self.roster = Roster()
+        self._read = read
+        self._store = store
+        self._notifier = notifier
+        self._clock = clock
+        self._poller = poller
+        self._poller.add(timer.fileno(), select.EPOLLIN, lambda _: self._timer_fired())
+        self._timers = Timers()
+        self._timer = timer
+        self._queue = Queue()
+        self._keeper = Keeper(store)
+        self.supervisor = Supervisor(self._poller, self._timers, journal, clock, self._run_ended)
+        self.starter = Starter(
+            store,
+            self._keeper,
+            self.supervisor,
+            surroundings,
+            self._timers,
+            journal,
+            clock,
+            most_running=settings.most_running,
+        )
+        self._scheduler = Scheduler(
+            self._queue, self._keeper, self.starter, journal, slack_s=settings.slack_s
+        )
+        recovery = Recovery(
+            store,
+            self._keeper,
+            self.supervisor,
+            self.starter,
+            self._scheduler,
+            journal,
+            clock,
+            slack_s=settings.slack_s,
+        )
+        self._enrolment = Enrolment(
+            self.roster,
+            self._queue,
+            store,
+            self._keeper,
+            self.supervisor,
+            self.starter,
+            self._scheduler,
+            recovery,
+            journal,
+        )
+        self._stopping: OnStop | None = None
+        self._is_accepting = not settings.is_once
+        """Whether periods that come due from now on are dealt with."""
+        self._offset_ns = self._clock_offset_ns()
+        self._woken_ns = clock.monotonic_ns()
+        self._busy_ns = 0
+        """How long it worked before it slept, if something came due in that time."""
+        self._reload_timer: Timer | None = None
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether it was told to end."""
+        return self._stopping is not None
+
+    def begin(self, configuration: Configuration) -> None:
+        """Take up the jobs and what is left of their runs, and start what is due."""
+        self._woken_ns = self._clock.monotonic_ns()
+        self._tell_read(configuration)
+        self._enrolment.begin(configuration.entries, self._clock.now_ns())
+        self._keeper.flush()
+        self._busy_ns = self._clock.monotonic_ns() - self._woken_ns
+
+    def serve(self, signals: Signals, on_ready: Callable[[], None]) -> None:
+        """Go on until told to stop, or with `--once` until what was due has run."""
+        if os.getpid() == 1:
+            self.supervisor.reap_strays()  # those that ended before anybody listened
+        control = ControlServer(self._store.descriptor, Requests(self).answer)
+        try:
+            self._poller.add(signals.fileno(), select.EPOLLIN, lambda _: self._signalled(signals))
+            control.register(self._poller)
+            self.journal.event(Event.READY, version=self.version, jobs=len(self.roster))
+            self._notifier.ready(f"{len(self.roster)} jobs")
+            self._keep_watchdog_quiet()
+            on_ready()
+            while not self._is_done():
+                self.turn()
+            self._end()
+        finally:
+            control.close()
+            self._poller.close()
+            self._timer.close()
+
+    def follow(self, directories: Iterable[str]) -> None:
+        """Reload by itself when something in these directories has changed, as cron does."""
+        watch = Watch()
+
+        def look(_: int = 0) -> None:
+            is_changed = watch.read()
+            try:
+                for directory in directories:
+                    watch.add(directory)
+            except OSError as error:
+                fix = "edits need a krond reload"
+                self.journal.error("watch", f"{error.filename}: {error.strerror}: {fix}")
+            if is_changed and not self._reload_timer:
+                due_ns = self._clock.monotonic_ns() + SETTLING_NS
+                self._reload_timer = self._timers.at(due_ns, self._reload_changed)
+
+        look()
+        self._poller.add(watch.fileno(), select.EPOLLIN, look)
+
+    # What others ask for
+
+    def stop(self, reason: str, how: OnStop | None = None) -> None:
+        """Start no more runs, and end as `how` says. Told again, krond stops the runs."""
+        if self._stopping is None:
+            self._stopping = how or self.settings.on_stop
+            self._is_accepting = False
+            self.starter.close()
+            active = len(self.supervisor.runs)
+            self.journal.event(Event.STOPPING, reason=reason, active=active)
+            self._notifier.stopping()
+        else:
+            self._stopping = how or OnStop.TERMINATE
+        if self._stopping is OnStop.TERMINATE:
+            for run in list(self.supervisor.runs.values()):
+                self.supervisor.stop(run)
+
+    def reload(self) -> str:
+        """Read the configuration again. What is wrong with it, or ''; then nothing has changed."""
+        if self.is_stopping:
+            return "krond is stopping, and changes nothing any more"
+        self.reopen_logs()
+        self._notifier.reloading()
+        try:
+            self._change(self._read().checked())
+        except PersistenceError:
+            raise
+        except KronError as error:
+            self._tell_refused(error)
+            return str(error)
+        else:
+            return ""
+        finally:
+            self._notifier.ready(f"{len(self.roster)} jobs")
+
+    def reopen_logs(self) -> None:
+        """Go on in new files where the old ones were moved away."""
+        try:
+            self.journal.reopen()
+            if self.settings.output_file:
+                redirect_output(self.settings.output_file)
+        except OSError as error:
+            self.journal.error("reopen", f"{error.filename}: {error.strerror}")
+
+    def trigger(self, name: str, on_end: Callable[[Ended], None]) -> Pending:
+        """Start a run of a job outside any period."""
+        if self.is_stopping:
+            raise KronError(Code.CONTROL, "krond is stopping, and starts no more runs")
+        return self.starter.start_by_hand(self.roster.find(name), on_end)
+
+    def forget(self, name: str) -> Member:
+        """Let a job be as if it had never been seen. Its runs go on."""
+        member = self.roster.find(name)
+        for pending in list(member.waiting):
+            self.starter.give_up(pending, Outcome.MISSED, FORGOTTEN)
+        now_ns = self._clock.now_ns()
+        member.begin_anew(now_ns // SECOND_NS)
+        self._keeper.touch(member)
+        self._scheduler.step([member], now_ns)
+        return member
+
+    # The loop
+
+    def turn(self) -> None:
+        """Sleep until something is there, and deal with it."""
+        self._timer.arm(self._next_ns())
+        if not self._is_due(self._clock.now_ns()):
+            self._busy_ns = 0  # what comes due from now on has not waited for it
+        ready = self._poller.wait(self._timeout_s())
+        self._woken_ns = self._clock.monotonic_ns()
+        for callback, events in ready:
+            callback(events)
+        self._timers.fire_due(self._clock.monotonic_ns())
+        now_ns = self._clock.now_ns()
+        if self._is_due(now_ns):
+            self._scheduler.wake(now_ns, self._busy_s())
+        self.starter.go()
+        self._keeper.flush()
+        self._busy_ns = self._clock.monotonic_ns() - self._woken_ns
+
+    def _is_due(self, now_ns: int) -> bool:
+        next_ns = self._next_ns()
+        return next_ns is not None and next_ns <= now_ns
+
+    def _busy_s(self) -> int:
+        """How late krond's own work may have made what is due now."""
+        busy_ns = self._busy_ns + self._clock.monotonic_ns() - self._woken_ns
+        return min(-(-busy_ns // SECOND_NS), MOST_BUSY_S) if busy_ns > BUSY_NS else 0
+
+    def _next_ns(self) -> int | None:
+        next_s = self._queue.next_s() if self._is_accepting else None
+        return None if next_s is None else next_s * SECOND_NS
+
+    def _timeout_s(self) -> float | None:
+        next_ns = self._timers.next_ns()
+        if next_ns is None:
+            return None
+        # epoll counts in whole milliseconds and rounds up, so that no timer is early.
+        return max(0, next_ns - self._clock.monotonic_ns()) / SECOND_NS
+
+    def _timer_fired(self) -> None:
+        if not self._timer.read():
+            self._clock_changed()
+
+    def _clock_changed(self) -> None:
+        """The clock was set: say by how much, and look at everything again."""
+        before_ns, self._offset_ns = self._offset_ns, self._clock_offset_ns()
+        shift_s = round((self._offset_ns - before_ns) / SECOND_NS, 3)
+        now_ns = self._clock.now_ns()
+        self.journal.event(Event.CLOCK_CHANGED, now=to_text(now_ns // SECOND_NS), shift_s=shift_s)
+        self.starter.check_deadlines()
+        if shift_s < 0 and self._is_accepting:
+            self._scheduler.step(self.roster, now_ns)
+
+    def _clock_offset_ns(self) -> int:
+        return self._clock.now_ns() - self._clock.monotonic_ns()
+
+    def _run_ended(self, run: Run, ended: Ended) -> None:
+        run.member.record(ended)
+        self._keeper.touch(run.member)
+        self._keeper.let_go(run.run_id)
+        self.roster.run_ended(run.member)
+        self.starter.run_ended(run)
+        for told in run.on_end:
+            told(ended)
+
+    def _signalled(self, signals: Signals) -> None:
+        for number in signals.read():
+            if number == signal.SIGHUP:
+                self.reload()
+            elif number == signal.SIGUSR1:
+                self.reopen_logs()
+            elif number == signal.SIGCHLD:
+                self.supervisor.reap_strays()
+            else:
+                self.stop(signal.Signals(number).name)
+
+    def _reload_changed(self) -> None:
+        self._reload_timer = None
+        self.reload()
+
+    def _keep_watchdog_quiet(self) -> None:
+        interval_ns = self._notifier.interval_ns
+        if interval_ns is not None:
+            self._notifier.watchdog()
+            self._timers.at(self._clock.monotonic_ns() + interval_ns, self._keep_watchdog_quiet)
+
+    def _change(self, configuration: Configuration) -> None:
+        self._tell_read(configuration)
+        now_ns = self._clock.now_ns()
+        if self._is_accepting:  # what came due while it was read is dealt with as it was planned
+            self._scheduler.wake(now_ns, self._busy_s())
+        changes = self._enrolment.change(configuration.entries, now_ns)
+        self.journal.event(
+            Event.RELOAD,
+            result="applied",
+            jobs=len(self.roster),
+            added=len(changes.added),
+            changed=changes.edited,
+            removed=len(changes.removed),
+        )
+
+    def _is_done(self) -> bool:
+        if self.is_stopping:
+            return self._stopping is OnStop.LEAVE or not self.supervisor.runs
+        return self.settings.is_once and not self.supervisor.runs and not self.starter.pending
+
+    def _end(self) -> None:
+        """Store what the next krond has to know of runs that go on."""
+        if not self.is_stopping:
+            self.journal.event(Event.STOPPING, reason="nothing more was due", active=0)
+        for member in self.roster.everybody():
+            if member.runs or member.waiting:
+                self._keeper.touch(member)
+        self._keeper.flush()
+
+    def _tell_refused(self, error: KronError) -> None:
+        told = error.for_logs if isinstance(error, ConfigurationError) else str(error)
+        self.journal.event(
+            Event.RELOAD, Level.ERROR, result="refused", jobs=len(self.roster), error=told
+        )
+
+    def _tell_read(self, configuration: Configuration) -> None:
+        if not configuration.documents:
+            self.journal.error("read the configuration", NOTHING_READ, level=Level.WARN)
+        for warning in configuration.warnings:
+            self.journal.error("read the configuration", warning.head, level=Level.WARN)
+        for path in configuration.ignored:
+            self.journal.event(
+                Event.CONFIG_IGNORED, file=path, reason="it is no configuration file"
+            )

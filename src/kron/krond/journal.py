@@ -1,0 +1,165 @@
+"""The journal: krond's log. A line that cannot be written is counted, and nothing stops for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from kron.core.decision import Decision
+from kron.jobs.entry import Entry
+from kron.krond.clock import Clock
+from kron.logs.decisions import decision_records
+from kron.logs.event import Component, Event, Level
+from kron.logs.explanation import explain_records
+from kron.logs.record import Record, Value, record
+from kron.logs.writer import Format, Writer
+
+STANDARD_ERROR = 2
+
+
+class Journal:
+    """Writes events to a file, which `reopen` opens anew, or to the standard error."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        path: str = "",
+        form: Format = Format.TEXT,
+        level: Level = Level.INFO,
+        *,
+        explain: bool = False,
+    ) -> None:
+        self.path = path
+        """'' for the standard error."""
+        self.lost = 0
+        """How many lines could not be written since the last that could."""
+        self._clock = clock
+        self._level = level
+        self._form = form
+        self._explain = explain
+        self._descriptor = STANDARD_ERROR
+        if path:
+            self._descriptor = _opened(path)
+        self._writer = Writer(self, form, level)
+        self._held: list[Record] | None = None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Write what is logged meanwhile only afterwards, in its order."""
+        assert self._held is None, "it is held already"
+        held = self._held = []
+        try:
+            yield
+        finally:
+            self._held = None
+            for line in held:
+                self._put(line)
+
+    def reopen(self) -> None:
+        """Go on in a new file of the same name, after the old one has been moved away."""
+        if not self.path:
+            return
+        descriptor = _opened(self.path)  # an OSError leaves the old file in use
+        old, self._descriptor = self._descriptor, descriptor
+        os.close(old)
+
+    def write(self, data: bytes, /) -> int:
+        """The stream that the writer writes to."""
+        return os.write(self._descriptor, data)
+
+    def event(
+        self,
+        event: Event,
+        level: Level | None = None,
+        component: Component | None = None,
+        /,
+        at_ns: int | None = None,
+        **values: Value,
+    ) -> None:
+        """Log that something happened, `at_ns` or now."""
+        if self._writer.wants(level or event.level):
+            time_ns = self._clock.now_ns() if at_ns is None else at_ns
+            self._put(record(event, time_ns, level, component, **values))
+
+    def of_job(
+        self,
+        event: Event,
+        entry: Entry,
+        level: Level | None = None,
+        /,
+        at_ns: int | None = None,
+        **values: Value,
+    ) -> None:
+        """Log that something happened to a job."""
+        self.event(event, level, at_ns=at_ns, namespace=entry.path, name=entry.name, **values)
+
+    def error(
+        self,
+        operation: str,
+        error: str,
+        entry: Entry | None = None,
+        *,
+        period: str | None = None,
+        level: Level = Level.ERROR,
+        component: Component = Component.CONTROLLER,
+    ) -> None:
+        """Log that an operation failed; at WARN it is going to be tried again."""
+        self.event(
+            Event.ERROR,
+            level,
+            component,
+            namespace=entry.path if entry else "",
+            name=entry.name if entry else "",
+            period=period,
+            operation=operation,
+            error=error,
+        )
+
+    def decisions(self, entry: Entry, decisions: Iterable[Decision]) -> None:
+        """Log decisions and, where that is asked for, how they came about."""
+        for decision in decisions:
+            for each in self._of_decision(entry, decision):
+                self._put(each)
+
+    def _of_decision(self, entry: Entry, decision: Decision) -> Iterator[Record]:
+        time_ns = self._clock.now_ns()
+        yield from decision_records(
+            decision,
+            namespace=entry.path,
+            name=entry.name,
+            time_ns=time_ns,
+            schedule_text=entry.schedule_text,
+            level=self._level,
+        )
+        if self._explain:
+            yield from explain_records(
+                decision, namespace=entry.path, name=entry.name, time_ns=time_ns
+            )
+
+    def _put(self, line: Record) -> None:
+        if self._held is not None:
+            self._held.append(line)
+            return
+        try:
+            if self.lost:
+                lost = f"{self.lost} lines could not be written"
+                told = record(
+                    Event.ERROR,
+                    line.time_ns,
+                    Level.ERROR,
+                    namespace="",
+                    name="",
+                    operation="log",
+                    error=lost,
+                )
+                self._writer.write(told)
+                self.lost = 0
+            self._writer.write(line)
+        except OSError:
+            self.lost += 1
+
+
+def _opened(path: str) -> int:
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOCTTY | os.O_NOFOLLOW
+    return os.open(path, flags, 0o640)

@@ -1,0 +1,46 @@
+"""The queue: which jobs are to be looked at next, by the instant at which they come due.
+
+A heap. To move a job is to put it in again: the place that it had is passed over when it comes up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from heapq import heapify, heappop, heappush
+
+from kron.krond.member import Member
+
+
+class Queue:
+    """Members by their `wake_s`, which only the queue sets."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[int, int, Member]] = []
+
+    def put(self, member: Member, wake_s: int | None) -> None:
+        """Wake the member then, and not when it was to be woken before; None: not at all."""
+        if wake_s == member.wake_s:
+            return
+        member.wake_s = wake_s
+        if wake_s is not None:
+            heappush(self._heap, (wake_s, id(member), member))
+
+    def next_s(self) -> int | None:
+        """When the next member is due."""
+        while self._heap and self._heap[0][0] != self._heap[0][2].wake_s:
+            heappop(self._heap)
+        return self._heap[0][0] if self._heap else None
+
+    def due(self, now_s: int) -> list[Member]:
+        """Take out the members that are due, in the order in which they came due."""
+        members = []
+        while (wake_s := self.next_s()) is not None and wake_s <= now_s:
+            member = heappop(self._heap)[2]
+            member.wake_s = None
+            members.append(member)
+        return members
+
+    def keep(self, members: Iterable[Member]) -> None:
+        """Forget everybody else, and the places that nobody has any more."""
+        self._heap = [(m.wake_s, id(m), m) for m in members if m.wake_s is not None]
+        heapify(self._heap)

@@ -1,0 +1,1 @@
+"""Fakes and conformance suites for tests. Nothing that people run imports it."""

@@ -1,0 +1,79 @@
+"""What the daemon's loop sleeps on, in the time of a fake clock.
+
+Descriptors are real, so that real processes can end. A sleep takes no time: the clock is moved to
+where the sleep would have ended.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+
+from kron.core.duration import SECOND_NS
+from kron.krond.poller import Poller
+from kron.krond.timer import WallTimer
+from kron.testing.clock import FakeClock
+
+
+class FakeTimer(WallTimer):
+    """A timer on a fake clock: it fires at its instant, and tells of a clock that is set."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self.instant_ns: int | None = None
+        """When it fires next."""
+        self._clock = clock
+        self._changes_told = clock.changes
+        self._descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+
+    def arm(self, instant_ns: int | None) -> None:
+        """Fire once at this instant, or not at all."""
+        self.instant_ns = instant_ns
+
+    def look(self) -> None:
+        """Become readable if the clock says so."""
+        is_due = self.instant_ns is not None and self.instant_ns <= self._clock.now_ns()
+        if is_due or self._clock.changes != self._changes_told:
+            os.eventfd_write(self._descriptor, 1)
+
+    def read(self) -> bool:
+        """True: it fired. False: the clock was set."""
+        with suppress(BlockingIOError):
+            os.eventfd_read(self._descriptor)
+        self.instant_ns = None
+        was_set = self._clock.changes != self._changes_told
+        self._changes_told = self._clock.changes
+        return not was_set
+
+
+class FakePoller(Poller):
+    """Waits for descriptors, and sleeps until `until_ns` of the wall clock at the longest."""
+
+    def __init__(self, clock: FakeClock, timer: FakeTimer) -> None:
+        super().__init__()
+        self.until_ns = clock.now_ns()
+        self.oversleeps_s = 0.0
+        """How much longer the next sleep takes, as if the process were stopped meanwhile."""
+        self._clock = clock
+        self._timer = timer
+
+    def wait(self, timeout_s: float | None) -> list[tuple[Callable[[int], None], int]]:
+        """What is ready now or, if nothing is, after a sleep that takes no time."""
+        return self._ready() or self._ready_after(timeout_s)
+
+    def _ready(self) -> list[tuple[Callable[[int], None], int]]:
+        self._timer.look()
+        return super().wait(0)
+
+    def _ready_after(self, timeout_s: float | None) -> list[tuple[Callable[[int], None], int]]:
+        now_ns = self._clock.now_ns()
+        naps_ns = [self.until_ns - now_ns]
+        if self._timer.instant_ns is not None:
+            naps_ns.append(self._timer.instant_ns - now_ns)
+        if timeout_s is not None:
+            naps_ns.append(round(timeout_s * SECOND_NS))
+        nap_ns = min(naps_ns)
+        if nap_ns > 0:
+            self._clock.advance_ns(nap_ns + round(self.oversleeps_s * SECOND_NS))
+            self.oversleeps_s = 0.0
+        return self._ready()
