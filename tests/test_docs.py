@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -17,6 +21,16 @@ from kron.engine import ledger_from_json, ledger_to_json
 from kron.engine.job import MAX_OPEN_PERIODS
 from kron.engine.step import TOLD_ONE_BY_ONE
 from kron.jobs.document import KEPT_FINDINGS
+from kron.jobs.task import DEFAULT_GRACE_NS
+from kron.krond.client import REQUEST_BYTES
+from kron.krond.control import CONNECTIONS
+from kron.krond.daemon import Daemon
+from kron.krond.program import EXIT_CODES, KROND
+from kron.krond.request import parse_request
+from kron.krond.requests import Requests
+from kron.krond.settings import DEFAULT_SLACK_S, OnStop
+from kron.krond.starter import FIRST_RETRY_NS, LONGEST_RETRY_NS
+from kron.krontab.program import KRONTAB
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -106,3 +120,71 @@ def test_the_ledger_in_the_docs_reads_and_writes_as_shown() -> None:
 def test_every_decision_record_is_on_the_index() -> None:
     records = {path.name for path in (DOCS / "decisions").glob("[0-9]*.md")}
     assert set(re.findall(r"\]\(([0-9][^)]*)\)", page("decisions/index.md"))) == records
+
+
+def test_every_exit_code_of_krond_is_documented_and_no_other() -> None:
+    documented = {int(row[0]): row[1] for row in rows(page("daemon.md"), "## Exit codes")}
+    assert documented == dict(EXIT_CODES)
+
+
+def test_every_command_of_the_control_socket_is_documented_and_no_other() -> None:
+    documented = [row[0].strip("`") for row in rows(page("daemon.md"), "## The control socket")]
+    assert documented == list(Requests(cast("Daemon", None))._handlers)
+    (example,) = blocks(page("daemon.md"), "json")
+    assert parse_request(example.encode())["command"] in documented
+
+
+def test_every_variable_of_a_run_is_documented_and_no_other() -> None:
+    source = (ROOT / "src/kron/krond/surroundings.py").read_text(encoding="utf-8")
+    documented = re.findall(r"^\| `(KRON_\w+)` \|", page("daemon.md"), re.MULTILINE)
+    assert set(documented) == set(re.findall(r'b"(KRON_\w+)"', source))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(f"`--trigger-slack`, {DEFAULT_SLACK_S}s by default", id="slack"),
+        pytest.param(f"`grace` ({DEFAULT_GRACE_NS // 10**9}s by default)", id="grace"),
+        pytest.param(f"of at most {REQUEST_BYTES:,} bytes", id="request"),
+        pytest.param(f"{CONNECTIONS} connections may be open", id="connections"),
+        pytest.param(
+            f"again after {FIRST_RETRY_NS / 1e9:g} s, 0.2 s, ... {LONGEST_RETRY_NS / 1e9:g} s",
+            id="retries",
+        ),
+        pytest.param("`how`: `{}`, `{}` or `{}`".format(*OnStop), id="ways to stop"),
+    ],
+)
+def test_a_number_of_krond_is_documented_as_it_is(words: str) -> None:
+    assert words in " ".join(page("daemon.md").split())
+
+
+def test_everything_of_share_that_the_docs_name_is_there() -> None:
+    named = re.findall(r"`(?:/opt/krond/)?(share/[^`\s]+)`", page("daemon.md"))
+    assert len(named) >= 4
+    assert [path for path in named if not (ROOT / path).is_file()] == []
+
+
+def test_every_command_line_about_running_krond_is_one() -> None:
+    lines = "".join(blocks(page("daemon.md"), "sh")).splitlines()
+    programs = {"krond": KROND, "krontab": KRONTAB}
+    ours = [words for line in lines if (words := shlex.split(line, comments=True))[0] in programs]
+    assert len(ours) >= 6
+    for program, command, *rest in ours:
+        programs[program].parser(command).parse_args(rest)
+
+
+def test_the_commands_of_the_readme_lead_to_a_krond_with_a_job(tmp_path: Path) -> None:
+    _, example = blocks((ROOT / "README.md").read_text(encoding="utf-8"), "sh")
+    assert example.splitlines()[-1].startswith(".venv/bin/krond start --foreground")
+    script = example.replace(".venv/bin/kron", f"{sys.executable} -m kron.kron")
+    done = subprocess.run(
+        ["/bin/sh", "-ec", f"{script.rstrip()} --once"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "event=ready" in done.stderr
+    assert " jobs=1\n" in done.stderr

@@ -1,0 +1,345 @@
+"""krond on a disk that fails: full, read-only, broken, or without power.
+
+A failed write of the state stops it with exit code 4 before anything else is started; with the
+disk mended, the next krond goes on, and nothing runs twice.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pytest
+
+from kron.core.errors import KronError
+from kron.core.instant import to_text
+from kron.engine.recovery import UNKNOWN_RESULT
+from kron.krond.client import NotRunning
+from kron.krond.program import PERSISTENCE, STATE
+from tests.krond import load
+from tests.krond.disk import Ext4, ext4, fill, tmpfs
+from tests.krond.fault import DUE_S, FaultyHost, Ran, Server
+from tests.krond.host import Host, wait_for
+from tests.krond.tampering import needs_strace, tampered
+from tests.soak import SOAK
+
+DUE = to_text(DUE_S)
+MANY = 20
+"""So many that their states are synced together."""
+
+LOAD = 600
+"""Jobs, of which one comes due every 0.2 seconds."""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with Server() as server:
+        yield server
+
+
+@pytest.fixture
+def host(tmp_path: Path, server: Server) -> Iterator[FaultyHost]:
+    with FaultyHost(tmp_path, server) as host:
+        yield host
+
+
+@pytest.fixture
+def small(tmp_path: Path, server: Server) -> Iterator[FaultyHost]:
+    """A host whose state directory is small, and nearly nothing else is on its file system."""
+    with (
+        tmpfs(tmp_path / "disk", "512k") as disk,
+        FaultyHost(tmp_path, server, state=disk / "state") as host,
+    ):
+        yield host
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Ext4]:
+    with ext4(tmp_path) as disk:
+        yield disk
+
+
+@pytest.fixture
+def on_disk(tmp_path: Path, server: Server, disk: Ext4) -> Iterator[FaultyHost]:
+    """A host whose state directory is on the disk."""
+    with FaultyHost(tmp_path, server, state=disk.at / "state") as host:
+        yield host
+
+
+def jobs(host: FaultyHost, count: int, then: str = "") -> list[Ran]:
+    """Configure so many jobs, and let krond see them: what will be due."""
+    names = [f"job-{number}" for number in range(count)]
+    host.write(*(host.job(name, then=then) for name in names))
+    host.be_seen()
+    return [(name, DUE) for name in names]
+
+
+def start_before(host: FaultyHost) -> None:
+    """Start a krond that waits at its gate: the jobs are due when it is opened."""
+    host.launch(begin_s=DUE_S - 1, due_s=DUE_S, gated=True)
+    host.wait_until_ready()
+
+
+def check_stopped(host: FaultyHost, *, started: int = 0) -> None:
+    """It has stopped for the reason that it gives, and started no more runs than so many."""
+    assert host.wait() == PERSISTENCE
+    (error,) = host.events("error")
+    assert "cannot be" in str(error["error"])
+    assert len(host.events("started")) == started
+    host.states()  # every one of them reads
+    with pytest.raises(NotRunning):
+        host.ask("status")
+
+
+def go_on(host: FaultyHost, due: list[Ran]) -> None:
+    """The next krond does what is left to do, once."""
+    host.recover(lambda: host.is_over(due), begin_s=DUE_S + 2)
+    host.check(due)
+    host.wait_until_ready()
+    assert host.stop() == 0
+
+
+def failing(host: FaultyHost, call: str, error: str, when: str) -> AbstractContextManager[None]:
+    """Have a system call of krond's fail, the first, the second or whichever from now on."""
+    assert host.process is not None
+    return tampered(host.process.pid, call, f"error={error}:when={when}")
+
+
+@needs_strace
+@pytest.mark.parametrize(
+    ("count", "call", "error", "when"),
+    [
+        pytest.param(1, "write", "EIO", "1", id="writing"),
+        pytest.param(1, "fsync", "EIO", "1", id="syncing-the-file"),
+        pytest.param(1, "renameat", "EIO", "1", id="renaming"),
+        pytest.param(1, "fsync", "EIO", "2", id="syncing-the-directory"),
+        pytest.param(3, "fsync", "EDQUOT", "2", id="syncing-one-of-several"),
+        pytest.param(3, "renameat", "EIO", "2", id="renaming-one-of-several"),
+        pytest.param(MANY, "syncfs", "EIO", "1", id="syncing-many"),
+        pytest.param(MANY, "write", "ENOSPC", f"{MANY}", id="writing-the-last-of-many"),
+    ],
+)
+def test_no_run_starts_whose_intent_is_not_safe(
+    host: FaultyHost, count: int, call: str, error: str, when: str
+) -> None:
+    due = jobs(host, count)
+    start_before(host)
+    with failing(host, call, error, when):
+        host.open_gate()
+        check_stopped(host)
+    assert not host.runs()
+    go_on(host, due)
+
+
+@needs_strace
+@pytest.mark.parametrize(
+    ("call", "when"),
+    [
+        pytest.param("fsync", "3", id="syncing-the-file"),
+        pytest.param("renameat", "2", id="renaming"),
+        pytest.param("fsync", "4", id="syncing-the-directory"),
+        pytest.param("unlinkat", "1", id="removing-the-proof"),
+    ],
+)
+def test_a_run_whose_end_cannot_be_stored_is_not_repeated(
+    host: FaultyHost, call: str, when: str
+) -> None:
+    due = jobs(host, 1)
+    start_before(host)
+    with failing(host, call, "EIO", when):
+        host.open_gate()
+        check_stopped(host, started=1)
+    go_on(host, due)
+
+
+@needs_strace
+def test_a_run_that_cannot_be_noted_is_found_by_its_environment(host: FaultyHost) -> None:
+    (due,) = jobs(host, 1, then="exec sleep 600")
+    start_before(host)
+    with failing(host, "pwrite64", "ENOSPC", "1+"):
+        host.open_gate()
+        host.wait_for_event("error")
+        wait_for(host.runs, "the run")
+        assert host.ask("status")["active"] == 1
+        host.kill()
+    assert [proof.stat().st_size for proof in (host.state / "runs").iterdir()] == [0]
+    host.start(begin_s=DUE_S + 2)
+    ((_, _, run_id, pid),) = host.runs()
+    (adopted,) = host.events("adopted")
+    assert (adopted["run_id"], adopted["pid"]) == (run_id, pid)
+    os.kill(int(pid), signal.SIGTERM)
+    wait_for(lambda: host.is_over([due]), "the end of the run")
+    host.check([due])
+
+
+@needs_strace
+@pytest.mark.parametrize("command", ["trigger", "forget", "reload"])
+def test_a_request_whose_outcome_cannot_be_stored_stops_krond_too(
+    host: FaultyHost, command: str
+) -> None:
+    """A client that asks is no reason to go on, and what it asked for is not done later."""
+    (due,) = jobs(host, 1)
+    host.start(begin_s=DUE_S - 20)
+    if command == "reload":
+        host.write(host.job(due[0]), host.job("another"))
+    with failing(host, "fsync", "EIO", "1"):
+        with pytest.raises(KronError):
+            host.ask(command, **({} if command == "reload" else {"job": due[0]}))
+        check_stopped(host)
+    assert not host.runs()
+
+
+def test_on_a_full_disk_nothing_starts_until_there_is_room(small: FaultyHost) -> None:
+    host = small
+    due = jobs(host, MANY)
+    start_before(host)
+    ballast = fill(host.state.parent)
+    host.open_gate()
+    check_stopped(host)
+    host.launch(begin_s=DUE_S + 1)
+    assert host.wait() in (STATE, PERSISTENCE)
+    assert "make room" in host.said()
+    assert not host.runs()
+    ballast.unlink()
+    go_on(host, due)
+
+
+def test_of_a_group_that_does_not_fit_on_the_disk_nobody_starts(small: FaultyHost) -> None:
+    host = small
+    due = jobs(host, MANY)
+    start_before(host)
+    ballast = fill(host.state.parent, leave=MANY // 2 * 4096)
+    host.open_gate()
+    check_stopped(host)
+    assert not host.runs()
+    ballast.unlink()
+    go_on(host, due)
+
+
+def test_a_run_that_ends_on_a_full_disk_is_not_repeated(small: FaultyHost) -> None:
+    host = small
+    (due,) = jobs(host, 1, then=f"while test ! -e {host.directory}/end; do sleep 0.01; done")
+    start_before(host)
+    host.open_gate()
+    wait_for(host.runs, "the run")
+    host.ask("status")  # so it has let go of the file that it has replaced, and of its room
+    ballast = fill(host.state.parent)
+    (host.directory / "end").touch()
+    check_stopped(host, started=1)
+    ballast.unlink()
+    go_on(host, [due])
+
+
+def test_a_run_whose_proof_cannot_be_made_is_not_given_up(host: FaultyHost) -> None:
+    """The state directory fails here too: krond stops, and the next one starts the run."""
+    due = jobs(host, 1)
+    start_before(host)
+    krond = host.process
+    assert krond is not None
+    with covered(host.state / "runs"):
+        host.open_gate()
+        wait_for(lambda: krond.poll() or host.events("missed_deadline"), "krond sees it")
+        assert not host.events("missed_deadline")
+        check_stopped(host)
+    go_on(host, due)
+
+
+@contextmanager
+def covered(directory: Path) -> Iterator[None]:
+    """Have no room for any file in the directory."""
+    with tmpfs(directory.parent.parent / "full", "4k", "nr_inodes=1") as full:
+        subprocess.run(["mount", "--bind", full, directory], check=True)
+        try:
+            yield
+        finally:
+            subprocess.run(["umount", "--lazy", directory], check=True)
+
+
+def test_on_a_disk_that_is_read_only_krond_does_not_start(small: FaultyHost) -> None:
+    host = small
+    due = jobs(host, 1)
+    subprocess.run(["mount", "-o", "remount,ro", host.state.parent], check=True)
+    host.launch(begin_s=DUE_S + 1)
+    assert host.wait() == STATE
+    assert "Read-only file system" in host.said()
+    assert "mount it for writing" in host.said()
+    assert not host.runs()
+    subprocess.run(["mount", "-o", "remount,rw", host.state.parent], check=True)
+    go_on(host, due)
+
+
+@pytest.mark.parametrize("how", ["becomes read-only", "breaks"])
+def test_when_its_disk_fails_krond_stops_before_it_starts_anything(
+    on_disk: FaultyHost, disk: Ext4, how: str
+) -> None:
+    host = on_disk
+    due = jobs(host, 3)
+    start_before(host)
+    if how == "breaks":
+        disk.lose_power()
+    else:
+        disk.become_read_only()
+    host.open_gate()
+    check_stopped_without_state(host)
+    host.launch(begin_s=DUE_S + 1)
+    assert host.wait() == STATE
+    assert not host.runs()
+    disk.unmount()
+    disk.mount()
+    go_on(host, due)
+
+
+def check_stopped_without_state(host: FaultyHost) -> None:
+    """As `check_stopped`, on a disk that may not be read either."""
+    assert host.wait() == PERSISTENCE
+    (error,) = host.events("error")
+    assert "cannot be saved" in str(error["error"])
+    assert not host.events("started")
+
+
+def test_after_a_power_failure_nothing_runs_again(on_disk: FaultyHost, disk: Ext4) -> None:
+    """Under load, by the host's clock. What was not synced is gone, every run, and the boot."""
+    host = on_disk
+    host.write(*load.lines(host, LOAD, then="sleep 0.5"))
+    host.start()
+    for boot in range(1, 2 * SOAK + 1):
+        enough = len(host.runs()) + 8
+        wait_for(lambda: len(host.runs()) >= enough, "some runs")  # noqa: B023
+        host.kill()
+        disk.lose_power()
+        host.end_runs()
+        disk.unmount()
+        disk.mount()
+        assert len(host.states()) == LOAD  # every one of them reads
+        start_in_boot(host, boot)
+    due = load.owed(host, int(time.time()))
+    wait_for(lambda: due <= {*host.ran(), *concluded(host)}, "all that was due has ended")
+    assert set(host.ran().values()) == {1}
+    assert set(host.ran()) <= load.owed(host, int(time.time()))
+    assert concluded(host)
+    assert host.stop() == 0
+    host.check_accounts()
+
+
+def concluded(host: FaultyHost) -> set[Ran]:
+    """The periods that are taken to have run, since nobody can know."""
+    return {
+        ran
+        for ran, ends in host.ends().items()
+        for ended in ends
+        if (ended.outcome, ended.reason) == ("executed", UNKNOWN_RESULT)
+    }
+
+
+def start_in_boot(host: FaultyHost, number: int) -> None:
+    """Start a krond that reads this number as the id of the boot."""
+    boot_id = host.directory / f"boot-{number}"
+    boot_id.write_text(f"00000000-0000-4000-8000-{number:012}\n")
+    script = f'mount --bind {boot_id} /proc/sys/kernel/random/boot_id && exec "$@"'
+    Host.launch(host, wrapper=["unshare", "--mount", "sh", "-c", script, "sh"])
+    host.wait_until_ready()
