@@ -7,9 +7,15 @@ import json
 import platform
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 from bench import command, decision, fuzzy, nominal, settle, startup
+from bench.krond import parts as krond
+from bench.krond.workshop import disk
+from bench.machine import machine
 from bench.measure import Result, progress
+from bench.page import PageError, check, put
+from bench.report import table
 
 BENCHES: dict[str, Callable[[], Iterator[Result]]] = {
     "nominal": nominal.measure,
@@ -18,66 +24,60 @@ BENCHES: dict[str, Callable[[], Iterator[Result]]] = {
     "import": startup.measure,
     "fuzzy": fuzzy.measure,
     "krontab": command.measure,
+    "krond": krond.measure,
 }
+PARTS = {f"krond.{name}": measure for name, measure in krond.PARTS.items()}
+"""A bench that takes minutes can be run in parts; these are not run unless they are named."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benches that were named, or all; 1 when a target is missed."""
+    known = {**BENCHES, **PARTS}
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="name", help=f"one of {', '.join(BENCHES)}")
+    parser.add_argument("names", nargs="*", metavar="name", help=f"one of {', '.join(known)}")
     parser.add_argument("--format", choices=("table", "json"), default="table")
+    parser.add_argument(
+        "--write", type=Path, metavar="PAGE", help="put the tables into this page, too"
+    )
     options = parser.parse_args(arguments)
     for name in options.names:
-        if name not in BENCHES:
-            parser.error(f"no bench is called {name!r}: there are {', '.join(BENCHES)}")
+        if name not in known:
+            parser.error(f"no bench is called {name!r}: there are {', '.join(known)}")
+    if options.write:
+        try:
+            check(options.write, options.names or BENCHES)
+        except PageError as error:
+            parser.error(str(error))
     results: dict[str, list[Result]] = {}
+    where = machine(disk())
     for name in options.names or BENCHES:
-        results[name] = list(BENCHES[name]())
+        results[name] = list(known[name]())
         progress("")
         if options.format == "table":
-            print(_table(name, results[name]), end="\n\n", flush=True)
+            print(table(name, results[name]), end="\n\n", flush=True)
+        if options.write:
+            put(options.write, name, where, results[name])
     missed = [r for found in results.values() for r in found if r.met is False]
+    skipped = sum(r.value is None for found in results.values() for r in found)
     if options.format == "json":
-        print(json.dumps(_document(results, all_met=not missed), indent=2))
+        print(json.dumps(_document(where, results, all_met=not missed), indent=2))
     else:
-        print(f"{len(missed)} missed" if missed else "every target met")
+        print(where)
+        print(f"{len(missed)} missed" if missed else "every target met", end="")
+        print(f"; {skipped} could not be measured" if skipped else "")
     return 1 if missed else 0
 
 
-def _document(results: dict[str, list[Result]], *, all_met: bool) -> dict[str, object]:
+def _document(where: str, results: dict[str, list[Result]], *, all_met: bool) -> dict[str, object]:
     return {
         "python": platform.python_version(),
         "machine": platform.machine(),
+        "where": where,
         "met": all_met,
         "benches": {
             name: [result.to_json() for result in found] for name, found in results.items()
         },
     }
-
-
-def _table(name: str, results: list[Result]) -> str:
-    rows = [(name, "measured", "target", "", "")]
-    rows += [
-        (
-            result.case,
-            f"{_number(result.value)} {result.unit}".rstrip(),
-            result.target,
-            {True: "met", False: "MISSED", None: ""}[result.met],
-            ", ".join(f"{_number(value)} {what}" for what, value in result.details.items()),
-        )
-        for result in results
-    ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    )
-
-
-def _number(value: float) -> str:
-    if value >= 1_000:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
 if __name__ == "__main__":

@@ -23,12 +23,14 @@ class Result:
     """One line of the report. `met` is None where the number is for information only."""
 
     case: str
-    value: float
-    unit: str
+    value: float | None
+    """None if it could not be measured; `note` says why."""
+    unit: str = ""
     target: str = ""
     met: bool | None = None
     details: Mapping[str, float] = field(default_factory=dict)
     """Further numbers, by name with their unit."""
+    note: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """The result as it goes into `--format json`."""

@@ -1,0 +1,108 @@
+"""The workshop: a directory on the disk of this tree, and the two C programs, made there.
+
+What takes long to get (the peers) stays in `build/bench`; what a bench writes goes with it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+from time import perf_counter
+
+CACHE = Path(__file__).parents[2] / "build" / "bench"
+ENVIRONMENT = {
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME": str(Path.home()),
+    "LANG": "C.UTF-8",
+    "TZ": "UTC",
+}
+"""The same for everybody. Short: it is copied at every start."""
+_NOT_A_DISK = frozenset({"tmpfs", "ramfs", "overlay", "nfs", "nfs4", "9p", "virtiofs", "fuse"})
+
+
+_FILES = 50
+_QUICK_S = 150e-6
+_PLACES = 20
+
+
+class SkippedError(Exception):
+    """Something cannot be had here; its text says why."""
+
+
+def scratch() -> Path:
+    """A new directory for what a bench writes, on the same disk as this tree.
+
+    An ext4 without a journal makes new files slowly for minutes after many were deleted nearby, by
+    a test suite for one. So each of these is put elsewhere on the disk, as far from the others as
+    top-level directories are (the T of chattr), again if that is such a place, and all are removed
+    when the benches have ended.
+    """
+    tried: list[tuple[float, Path]] = []
+    while len(tried) < _PLACES:
+        place = Path(mkdtemp(dir=_scratches().name))
+        took_s = seconds_to_make_a_file(place)
+        tried.append((took_s, place))
+        if took_s < _QUICK_S:
+            break
+    return min(tried)[1]
+
+
+@cache
+def _scratches() -> TemporaryDirectory[str]:
+    CACHE.mkdir(parents=True, exist_ok=True)
+    every = TemporaryDirectory(dir=CACHE, prefix="run-", ignore_cleanup_errors=True)
+    if chattr := shutil.which("chattr"):
+        subprocess.run([chattr, "+T", every.name], capture_output=True, check=False)  # ext4 only
+    return every
+
+
+def seconds_to_make_a_file(directory: Path) -> float:
+    """What it takes to make a small file there, not synced.
+
+    The files stay: deleting them would make the next ones slower.
+    """
+    place = Path(mkdtemp(dir=directory, prefix="probe-"))
+    began_s = perf_counter()
+    for number in range(_FILES):
+        (place / str(number)).write_bytes(bytes(500))
+    return (perf_counter() - began_s) / _FILES
+
+
+def disk() -> str:
+    """The file system below, with a warning if syncing it may cost nothing."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    device = CACHE.stat().st_dev
+    for line in reversed(Path("/proc/self/mountinfo").read_text().splitlines()):
+        words = line.split()
+        if words[2] == f"{os.major(device)}:{os.minor(device)}":
+            kind, source = words[words.index("-") + 1 :][:2]
+            if kind in _NOT_A_DISK:
+                return f"{kind}, which is no disk of its own"
+            return f"{kind} without a journal" if _lacks_journal(kind, source) else kind
+    return "an unknown file system"
+
+
+def _lacks_journal(kind: str, source: str) -> bool:
+    journals = Path("/proc/fs/jbd2")
+    name = Path(source).name
+    return kind == "ext4" and not any(journals.glob(f"{name}-*"))
+
+
+@cache
+def program(name: str) -> str:
+    """One of the C programs here, compiled: `SkippedError` where there is no compiler."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        raise SkippedError("there is no C compiler (cc), and what jobs do is a C program")
+    CACHE.mkdir(parents=True, exist_ok=True)
+    source = Path(__file__).with_name(f"{name}.c")
+    made = CACHE / name
+    command = [compiler, "-O2", "-Wall", "-o", str(made), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SkippedError(f"{source.name} does not compile: {done.stderr.strip()[:200]}")
+    return str(made)
