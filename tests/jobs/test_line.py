@@ -797,3 +797,37 @@ def test_many_variables_take_time_in_proportion() -> None:
         for count in (1_500, 6_000)
     )
     assert whole < 8 * max(quarter, 0.010)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param('0 2 * * * @win(after,3h) name=b command="/bin/b -x"', id="the same head"),
+        pytest.param("0 2 * * * @win(after,3h) command=/bin/b name=b", id="another first field"),
+        pytest.param("0 2 * * * @win(after,3h) nmae=b command=/bin/b", id="an unknown field"),
+        pytest.param("0 2 * * * @win(after,3h) name=b) command=/bin/b", id="a stray parenthesis"),
+        pytest.param("0 2 * * * @win(after,3h)  name=b command=/bin/b", id="two spaces"),
+        pytest.param("0 2 * * * @win(after,3h)name=b command=/bin/b", id="no space"),
+        pytest.param("0 2 * * * @win(after,3h) extra name=b command=/bin/b", id="a stray word"),
+        pytest.param(
+            '0 2 * * * @seed(stable,salt="x name=y") name=b command=/bin/b', id="a field in quotes"
+        ),
+        pytest.param("daily around 14:00 name=b command=/bin/b", id="a fuzzy schedule"),
+    ],
+)
+def test_a_line_reads_alike_whatever_was_read_before_it(line: str) -> None:
+    def answer(reader: LineReader) -> object:
+        try:
+            return reader.read(line, path="/f", line=1, identify=lambda name: f"/f:{name}")
+        except ParseError as error:
+            return error.problems
+
+    reader = LineReader()
+    for before in (
+        "0 2 * * * @win(after,3h) name=a command=/bin/a",
+        '0 2 * * * @seed(stable,salt="x name=y") name=c command=/bin/c',
+        '0 2 * * * @seed(stable,salt="x name=z") name=e command=/bin/e',
+        "daily around 14:00 name=d command=/bin/d",
+    ):
+        reader.read(before, path="/f", line=1, identify=lambda name: f"/f:{name}")
+    assert answer(reader) == answer(LineReader())

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from kron.core.decision import Decision
+from kron.core.duration import format_duration
+from kron.core.instant import to_text
 from kron.jobs.entry import Entry
 from kron.krond.clock import Clock
 from kron.logs.decisions import decision_records
@@ -93,6 +95,30 @@ class Journal:
     ) -> None:
         """Log that something happened to a job."""
         self.event(event, level, at_ns=at_ns, namespace=entry.path, name=entry.name, **values)
+
+    def missed(
+        self,
+        entry: Entry,
+        period: str,
+        now_s: int,
+        reason: str,
+        *,
+        chosen_s: int | None = None,
+        count: int | None = None,
+        first_period: str | None = None,
+    ) -> None:
+        """Log that a period was missed or, with a count, that all since `first_period` were."""
+        self.of_job(
+            Event.MISSED_DEADLINE,
+            entry,
+            period=period,
+            chosen="" if chosen_s is None else to_text(chosen_s),
+            deadline=format_duration(entry.schedule.policy.deadline_ns),
+            now=to_text(now_s),
+            reason=reason,
+            count=count,
+            first_period=first_period,
+        )
 
     def error(
         self,

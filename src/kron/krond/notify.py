@@ -45,11 +45,6 @@ class Notifier:
         is_wanted = bool(address) and is_ours
         return cls(address, _half_ns(asked["WATCHDOG_USEC"]) if is_wanted else None)
 
-    @property
-    def is_wanted(self) -> bool:
-        """Whether anybody asked to be told."""
-        return bool(self._address)
-
     def ready(self, status: str) -> None:
         """Start-up or reload is done."""
         self._send(f"READY=1\nSTATUS={_one_line(status)}", _PATIENCE_S)

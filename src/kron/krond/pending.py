@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kron.core.instant import to_text
 from kron.krond.member import Member
-from kron.krond.run import Run
+from kron.krond.run import Run, period_of
 from kron.krond.state.record import Ended, RunRecord
 
 TYPE_CHECKING = False
@@ -59,16 +58,8 @@ class Pending:
     @property
     def period(self) -> str | None:
         """Its period as logs have it; None for a manual run."""
-        return None if self.nominal_s is None else to_text(self.nominal_s)
+        return period_of(self.nominal_s)
 
     def record(self, boot_id: str) -> RunRecord:
         """A manual run that is about to start, as the next krond would have to know it."""
-        return RunRecord(
-            run_id=self.run_id,
-            nominal_s=self.nominal_s,
-            chosen_s=self.chosen_s,
-            started_ns=None,
-            pid=None,
-            ticks=None,
-            boot_id=boot_id,
-        )
+        return RunRecord(self.run_id, self.nominal_s, self.chosen_s, boot_id=boot_id)

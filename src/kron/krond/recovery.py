@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from kron.core.decision import decide_at
 from kron.core.duration import SECOND_NS
-from kron.core.instant import to_text
 from kron.engine.actions import Outcome
 from kron.engine.ledger import Intent
 from kron.engine.recovery import Adopt, Conclude, Evidence, Restart, recover
@@ -23,7 +22,7 @@ from kron.krond.pending import Pending
 from kron.krond.process.account import find_account
 from kron.krond.process.launch import StartError
 from kron.krond.process.living import age_ns, boot_id, find_runs, is_alive, start_ticks
-from kron.krond.run import Run
+from kron.krond.run import Run, period_of
 from kron.krond.scheduler import Scheduler
 from kron.krond.starter import Starter
 from kron.krond.state.record import MANUAL, Ended, JobState, RunRecord
@@ -180,9 +179,6 @@ class Recovery:
                 reason=reason,
                 run_id=record.run_id,
                 started_ns=record.started_ns,
-                ended_ns=None,
-                exit_code=None,
-                signal=None,
             )
         )
         self._keeper.let_go(record.run_id)
@@ -190,7 +186,7 @@ class Recovery:
             Event.EXITED,
             member.entry,
             Level.WARN,
-            period=None if nominal_s is None else to_text(nominal_s),
+            period=period_of(nominal_s),
             run_id=record.run_id,
             reason=reason,
         )
@@ -198,15 +194,7 @@ class Recovery:
 
 def _record(intent: Intent) -> RunRecord:
     """What an intent says of its run, should there be one."""
-    return RunRecord(
-        run_id=intent.run_id,
-        nominal_s=intent.nominal_s,
-        chosen_s=intent.chosen_s,
-        started_ns=None,
-        pid=None,
-        ticks=None,
-        boot_id=boot_id(),
-    )
+    return RunRecord(intent.run_id, intent.nominal_s, intent.chosen_s, boot_id=boot_id())
 
 
 def _uid_of(member: Member) -> int:

@@ -23,6 +23,11 @@ class Stage(IntEnum):
     KILLED = 2
 
 
+def period_of(nominal_s: int | None) -> str | None:
+    """A run's period as logs have it; None for a manual run."""
+    return None if nominal_s is None else to_text(nominal_s)
+
+
 class Run:
     """A process group that krond watches. `ticks` tell it from a later process of the same pid."""
 
@@ -84,7 +89,7 @@ class Run:
     @property
     def period(self) -> str | None:
         """Its period as logs have it; None for a manual run."""
-        return None if self.nominal_s is None else to_text(self.nominal_s)
+        return period_of(self.nominal_s)
 
     def record(self, boot_id: str) -> RunRecord:
         """What the next krond needs to find it again."""

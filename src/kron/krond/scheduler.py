@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 
 from kron.core.decision import Decision, decide_at
-from kron.core.duration import SECOND_NS, format_duration
+from kron.core.duration import SECOND_NS
 from kron.core.instant import to_text
 from kron.engine.actions import Outcome, Reschedule, Settle, SettleMany, Start
 from kron.engine.step import Plan, Step, latest_start_s, step
@@ -142,25 +142,16 @@ class Scheduler:
                 active_job=active[-1] if active else "",
             )
             return
-        self._journal.of_job(
-            Event.MISSED_DEADLINE,
-            entry,
-            period=decision.period_id,
-            chosen=to_text(due_s(decision)),
-            deadline=format_duration(entry.schedule.policy.deadline_ns),
-            now=to_text(now_s),
-            reason=action.reason,
+        self._journal.missed(
+            entry, decision.period_id, now_s, action.reason, chosen_s=decision.chosen_s
         )
 
     def _tell_missed(self, member: Member, action: SettleMany, now_s: int) -> None:
-        self._journal.of_job(
-            Event.MISSED_DEADLINE,
+        self._journal.missed(
             member.entry,
-            period=to_text(action.last_s),
-            chosen="",
-            deadline=format_duration(member.entry.schedule.policy.deadline_ns),
-            now=to_text(now_s),
-            reason=action.reason,
+            to_text(action.last_s),
+            now_s,
+            action.reason,
             count=action.count,
             first_period=to_text(action.first_s),
         )
@@ -214,11 +205,7 @@ def _remember(member: Member, result: Step, now_ns: int) -> None:
             chosen_s=chosen_s,
             outcome=outcome.value,
             reason=action.reason,
-            run_id="",
-            started_ns=None,
             ended_ns=now_ns,
-            exit_code=None,
-            signal=None,
         )
         member.record(ended)
 

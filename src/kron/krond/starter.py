@@ -11,7 +11,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from kron.core.duration import SECOND_NS, format_duration
+from kron.core.duration import SECOND_NS
 from kron.core.errors import Code, KronError, quoted
 from kron.core.instant import to_text
 from kron.core.policy import Concurrency
@@ -180,10 +180,7 @@ class Starter:
             outcome=MANUAL if pending.nominal_s is None else outcome.value,
             reason=reason,
             run_id=pending.run_id,
-            started_ns=None,
             ended_ns=self._clock.now_ns(),
-            exit_code=None,
-            signal=None,
         )
         pending.member.record(ended)
         self._keeper.touch(pending.member)
@@ -326,12 +323,5 @@ class Starter:
                 active_job=pending.run_id,
             )
             return
-        self._journal.of_job(
-            Event.MISSED_DEADLINE,
-            entry,
-            period=pending.period or "",
-            chosen=to_text(pending.chosen_s),
-            deadline=format_duration(entry.schedule.policy.deadline_ns),
-            now=to_text(self._clock.now_ns() // SECOND_NS),
-            reason=reason,
-        )
+        now_s = self._clock.now_ns() // SECOND_NS
+        self._journal.missed(entry, pending.period or "", now_s, reason, chosen_s=pending.chosen_s)

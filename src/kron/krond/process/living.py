@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 
+from kron.core.duration import SECOND_NS
 from kron.core.frozen import Frozen
 
 RUN_ID = b"KRON_RUN_ID="
@@ -19,7 +20,6 @@ RUN_ID = b"KRON_RUN_ID="
 _PROC = "/proc"
 _GONE = (FileNotFoundError, ProcessLookupError)
 _CLOSED = (*_GONE, PermissionError)
-_SECOND_NS = 10**9
 _LONGEST_ENVIRONMENT = 8 << 20
 """More than execve takes. A process can claim any part of its memory to be its environment."""
 
@@ -60,7 +60,7 @@ def is_alive(pid: int, ticks: int) -> bool:
 
 def age_ns(ticks: int) -> int:
     """How long ago a process with these start ticks started."""
-    started_ns = ticks * _SECOND_NS // os.sysconf("SC_CLK_TCK")
+    started_ns = ticks * SECOND_NS // os.sysconf("SC_CLK_TCK")
     return max(0, time.clock_gettime_ns(time.CLOCK_BOOTTIME) - started_ns)
 
 

@@ -30,12 +30,12 @@ class RunRecord(Frozen):
     nominal_s: int | None
     """None for a manual run."""
     chosen_s: int | None
-    started_ns: int | None
+    started_ns: int | None = None
     """By the wall clock."""
-    pid: int | None
-    ticks: int | None
+    pid: int | None = None
+    ticks: int | None = None
     """When the process started, as /proc counts: a process id alone is used again."""
-    boot_id: str
+    boot_id: str = ""
     """The boot that pid and ticks belong to; '' if it is not known."""
 
     def __post_init__(self) -> None:
@@ -51,12 +51,12 @@ class Ended(Frozen):
     outcome: str
     """The word of an `Outcome`, or `MANUAL`."""
     reason: str
-    run_id: str
+    run_id: str = ""
     """'' if nothing ran."""
-    started_ns: int | None
-    ended_ns: int | None
-    exit_code: int | None
-    signal: int | None
+    started_ns: int | None = None
+    ended_ns: int | None = None
+    exit_code: int | None = None
+    signal: int | None = None
 
     def __post_init__(self) -> None:
         if self.run_id:
