@@ -18,7 +18,6 @@ from kron.core.instant import from_text, to_text
 from kron.jobs.configuration import Configuration
 from kron.jobs.source import own_access
 from kron.krond.daemon import Daemon
-from kron.krond.journal import Journal
 from kron.krond.member import Member
 from kron.krond.notify import Notifier
 from kron.krond.pending import Pending
@@ -28,6 +27,7 @@ from kron.krond.service import read_configuration
 from kron.krond.settings import Settings
 from kron.krond.state.store import Store
 from kron.krond.surroundings import Surroundings
+from kron.logs.journal import Journal
 from kron.logs.record import Record
 from kron.testing.clock import FakeClock
 from kron.testing.loop import FakePoller, FakeTimer

@@ -27,10 +27,10 @@ import kron.engine
 import kron.krond.background
 import kron.krond.commands.start
 import kron.krond.service
-from kron.krond.clock import Clock
 from kron.krond.process import living
 from kron.krond.program import KROND
-from kron.krond.timer import WallTimer
+from kron.waking.clock import Clock
+from kron.waking.timer import WallTimer
 
 TRACED = tuple(str(Path(module.__file__ or "").parent) for module in (kron.krond, kron.engine))
 

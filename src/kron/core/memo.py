@@ -9,21 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kron.core.generic import Generic
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Generic, TypeVar
+    from typing import TypeVar
 
     Key = TypeVar("Key")
     Value = TypeVar("Value")
-else:  # importing `typing` would cost more than a memo saves
+else:
     Key = Value = None
-
-    class Generic:
-        """What a type checker sees as generic is a plain class."""
-
-        def __class_getitem__(cls, _):
-            return object
-
 
 MOST = 4096
 

@@ -28,6 +28,16 @@ class Entry(Frozen):
     description: str = ""
 
     @property
+    def namespace(self) -> str:
+        """What logs call its file."""
+        return self.path
+
+    @property
+    def uid(self) -> str:
+        """Only a resource of Kubernetes has one."""
+        return ""
+
+    @property
     def job(self) -> Job:
         """What the engine needs to know of it."""
         return Job(self.identity, self.schedule)

@@ -13,16 +13,13 @@ from kron.core.instant import to_text
 from kron.engine.actions import Outcome
 from kron.jobs.configuration import Configuration, ConfigurationError
 from kron.krond.background import redirect_output
-from kron.krond.clock import Clock
 from kron.krond.control import ControlServer
 from kron.krond.enrolment import Enrolment
-from kron.krond.journal import Journal
 from kron.krond.keeper import Keeper
 from kron.krond.member import Member
 from kron.krond.notify import Notifier
 from kron.krond.pending import Pending
 from kron.krond.poller import Poller
-from kron.krond.queue import Queue
 from kron.krond.recovery import Recovery
 from kron.krond.requests import Requests
 from kron.krond.roster import Roster
@@ -36,10 +33,13 @@ from kron.krond.state.record import Ended
 from kron.krond.state.store import Store
 from kron.krond.supervisor import Supervisor
 from kron.krond.surroundings import Surroundings
-from kron.krond.timer import WallTimer
 from kron.krond.timers import Timer, Timers
 from kron.krond.watch import Watch
 from kron.logs.event import Event, Level
+from kron.logs.journal import Journal
+from kron.waking.clock import Clock
+from kron.waking.queue import Queue
+from kron.waking.timer import WallTimer
 
 BUSY_NS = SECOND_NS // 2
 """Work that takes no longer makes nobody late."""
@@ -80,7 +80,7 @@ class Daemon:
         self._poller.add(timer.fileno(), select.EPOLLIN, lambda _: self._timer_fired())
         self._timers = Timers()
         self._timer = timer
-        self._queue = Queue()
+        self._queue: Queue[Member] = Queue()
         self._keeper = Keeper(store)
         self.supervisor = Supervisor(self._poller, self._timers, journal, clock, self._run_ended)
         self.starter = Starter(

@@ -12,10 +12,8 @@ from collections.abc import Collection, Iterable, Sequence
 from kron.core.duration import SECOND_NS
 from kron.engine.actions import SUSPENDED, Outcome
 from kron.jobs.entry import Entry
-from kron.krond.journal import Journal
 from kron.krond.keeper import Keeper
 from kron.krond.member import Member
-from kron.krond.queue import Queue
 from kron.krond.recovery import Recovery
 from kron.krond.roster import Changes, Roster
 from kron.krond.scheduler import Scheduler
@@ -25,6 +23,8 @@ from kron.krond.state.record import JobState
 from kron.krond.state.store import Store, file_name
 from kron.krond.supervisor import Supervisor
 from kron.logs.event import Event
+from kron.logs.journal import Journal
+from kron.waking.queue import Queue
 
 REMOVED = "the job is no longer configured"
 
@@ -35,7 +35,7 @@ class Enrolment:
     def __init__(
         self,
         roster: Roster,
-        queue: Queue,
+        queue: Queue[Member],
         store: Store,
         keeper: Keeper,
         supervisor: Supervisor,

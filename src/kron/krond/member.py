@@ -57,6 +57,12 @@ class Member:
             self.planned = state.planned
             self.past = state.past
 
+    @property
+    def active_job(self) -> str:
+        """The run that goes on or waits, the latest of several; '' if there is none."""
+        latest = self.waiting or self.runs
+        return latest[-1].run_id if latest else ""
+
     def configure(self, entry: Entry) -> None:
         """Let the job be what its file says now."""
         if entry.schedule != self.entry.schedule:

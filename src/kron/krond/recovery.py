@@ -14,8 +14,6 @@ from kron.core.duration import SECOND_NS
 from kron.engine.actions import Outcome
 from kron.engine.ledger import Intent
 from kron.engine.recovery import Adopt, Conclude, Evidence, Restart, recover
-from kron.krond.clock import Clock
-from kron.krond.journal import Journal
 from kron.krond.keeper import Keeper
 from kron.krond.member import Member
 from kron.krond.pending import Pending
@@ -29,6 +27,8 @@ from kron.krond.state.record import MANUAL, Ended, JobState, RunRecord
 from kron.krond.state.store import Store
 from kron.krond.supervisor import UNSEEN, Supervisor
 from kron.logs.event import Event, Level
+from kron.logs.journal import Journal
+from kron.waking.clock import Clock
 
 NOT_STARTED = "krond ended before it was started"
 

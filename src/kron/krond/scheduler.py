@@ -11,26 +11,30 @@ from kron.core.instant import to_text
 from kron.engine.actions import Outcome, Reschedule, Settle, SettleMany, Start
 from kron.engine.step import Plan, Step, latest_start_s, step
 from kron.engine.survey import due_s
-from kron.krond.journal import Journal
 from kron.krond.keeper import Keeper
 from kron.krond.member import Member
 from kron.krond.pending import Pending
-from kron.krond.queue import Queue
 from kron.krond.starter import Starter
 from kron.krond.state.record import Ended
 from kron.logs.event import Event
+from kron.logs.journal import Journal
+from kron.waking.queue import Queue
 
 MANY = 16
 """From so many jobs on, their lines are logged after their runs have started."""
-EDITED = "the schedule was edited"
-LAPSED = "the schedule was edited, and the new time has already passed"
 
 
 class Scheduler:
     """Steps members when they are due, and whenever something about them has changed."""
 
     def __init__(
-        self, queue: Queue, keeper: Keeper, starter: Starter, journal: Journal, *, slack_s: int
+        self,
+        queue: Queue[Member],
+        keeper: Keeper,
+        starter: Starter,
+        journal: Journal,
+        *,
+        slack_s: int,
     ) -> None:
         self._queue = queue
         self._keeper = keeper
@@ -90,17 +94,18 @@ class Scheduler:
         for action in result.actions:
             match action:
                 case Start():
-                    self._tell_trigger(member, action.decision, now_s)
+                    self._journal.trigger(member.entry, action.decision, now_s)
                     self._starter.request(
                         self.pending(member, action.decision, action.run_id),
                         replaces=action.replaces,
                     )
                 case Settle():
-                    self._tell_settled(member, action, now_s)
+                    active_job = member.active_job
+                    self._journal.settled(member.entry, action, now_s, active_job=active_job)
                 case SettleMany():
-                    self._tell_missed(member, action, now_s)
+                    self._journal.settled_many(member.entry, action, now_s)
                 case Reschedule():
-                    self._tell_moved(member, action)
+                    self._journal.moved(member.entry, action)
 
     def pending(self, member: Member, decision: Decision, run_id: str) -> Pending:
         """The run of a period, to be started while it is in time."""
@@ -114,58 +119,8 @@ class Scheduler:
         made_again = decide_at(member.entry.schedule, decision.identity, decision.nominal_s)
         if made_again == decision:  # or it was edited since, and the log has what it was
             self._journal.decisions(member.entry, (decision,))
-        self._tell_trigger(member, decision, now_s)
+        self._journal.trigger(member.entry, decision, now_s)
         return self.pending(member, decision, run_id)
-
-    def _tell_trigger(self, member: Member, decision: Decision, now_s: int) -> None:
-        self._journal.of_job(
-            Event.TRIGGER,
-            member.entry,
-            period=decision.period_id,
-            chosen=to_text(due_s(decision)),
-            now=to_text(now_s),
-        )
-
-    def _tell_settled(self, member: Member, action: Settle, now_s: int) -> None:
-        entry, decision = member.entry, action.decision
-        if action.outcome is Outcome.UNSCHEDULABLE:
-            return  # `constraint_unsatisfiable` said so when it was decided
-        if action.outcome is Outcome.SKIPPED:
-            self._tell_trigger(member, decision, now_s)
-            active = [run.run_id for run in member.runs]
-            active += [pending.run_id for pending in member.waiting]
-            self._journal.of_job(
-                Event.SKIPPED_CONCURRENCY,
-                entry,
-                period=decision.period_id,
-                policy=entry.schedule.policy.concurrency,
-                active_job=active[-1] if active else "",
-            )
-            return
-        self._journal.missed(
-            entry, decision.period_id, now_s, action.reason, chosen_s=decision.chosen_s
-        )
-
-    def _tell_missed(self, member: Member, action: SettleMany, now_s: int) -> None:
-        self._journal.missed(
-            member.entry,
-            to_text(action.last_s),
-            now_s,
-            action.reason,
-            count=action.count,
-            first_period=to_text(action.first_s),
-        )
-
-    def _tell_moved(self, member: Member, action: Reschedule) -> None:
-        chosen_s, previous_s = action.decision.chosen_s, action.previous_chosen_s
-        self._journal.of_job(
-            Event.RESCHEDULE,
-            member.entry,
-            period=action.decision.period_id,
-            previous_chosen="" if previous_s is None else to_text(previous_s),
-            new_chosen="" if chosen_s is None else to_text(chosen_s),
-            reason=LAPSED if action.lapsed else EDITED,
-        )
 
     def _tell_clock(self, member: Member, result: Step, now_s: int) -> None:
         """Say once that a job waits for the clock to be where it was."""

@@ -12,10 +12,8 @@ import kron
 from kron.core.errors import Code, KronError
 from kron.jobs.configuration import SYSTEM_DIRECTORY, Configuration, default_paths, load
 from kron.krond.background import Background, Foreground
-from kron.krond.clock import Clock
 from kron.krond.daemon import Daemon
 from kron.krond.environment import own_environment
-from kron.krond.journal import Journal
 from kron.krond.notify import NAMES, Notifier
 from kron.krond.poller import Poller
 from kron.krond.program import BROKEN, OK, PERSISTENCE, STATE, exit_code
@@ -24,7 +22,9 @@ from kron.krond.signals import Signals
 from kron.krond.state.lock import lock
 from kron.krond.state.store import Store
 from kron.krond.surroundings import Surroundings
-from kron.krond.timer import WallTimer
+from kron.logs.journal import Journal
+from kron.waking.clock import Clock
+from kron.waking.timer import WallTimer
 
 
 def serve(settings: Settings, line: Background | Foreground) -> int:

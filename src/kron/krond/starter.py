@@ -16,8 +16,6 @@ from kron.core.errors import Code, KronError, quoted
 from kron.core.instant import to_text
 from kron.core.policy import Concurrency
 from kron.engine.actions import Outcome
-from kron.krond.clock import Clock
-from kron.krond.journal import Journal
 from kron.krond.keeper import Keeper
 from kron.krond.member import Member
 from kron.krond.pending import Pending
@@ -31,6 +29,8 @@ from kron.krond.supervisor import Supervisor
 from kron.krond.surroundings import Surroundings
 from kron.krond.timers import Timers
 from kron.logs.event import Component, Event, Level
+from kron.logs.journal import Journal
+from kron.waking.clock import Clock
 
 FIRST_RETRY_NS = SECOND_NS // 10
 LONGEST_RETRY_NS = 5 * SECOND_NS
@@ -315,13 +315,7 @@ class Starter:
             return
         entry = pending.member.entry
         if outcome is Outcome.SKIPPED:
-            self._journal.of_job(
-                Event.SKIPPED_CONCURRENCY,
-                entry,
-                period=pending.period or "",
-                policy=entry.schedule.policy.concurrency,
-                active_job=pending.run_id,
-            )
+            self._journal.skipped(entry, pending.period or "", active_job=pending.run_id)
             return
         now_s = self._clock.now_ns() // SECOND_NS
         self._journal.missed(entry, pending.period or "", now_s, reason, chosen_s=pending.chosen_s)

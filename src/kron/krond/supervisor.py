@@ -15,8 +15,6 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from kron.core.duration import SECOND_NS, format_duration
-from kron.krond.clock import Clock
-from kron.krond.journal import Journal
 from kron.krond.poller import Poller
 from kron.krond.process.failure import StartError
 from kron.krond.process.living import children, is_alive, members
@@ -24,6 +22,8 @@ from kron.krond.run import Run, Stage
 from kron.krond.state.record import Ended
 from kron.krond.timers import Timers
 from kron.logs.event import Component, Event, Level
+from kron.logs.journal import Journal
+from kron.waking.clock import Clock
 
 UNSEEN = "krond was not its parent when it ended, so its result is unknown"
 OTHER_DESCRIPTORS = 32

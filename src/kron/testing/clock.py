@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kron.core.duration import SECOND_NS
 from kron.core.instant import from_text
-from kron.krond.clock import Clock
+from kron.waking.clock import Clock
 
 _UPTIME_NS = 1_000 * SECOND_NS  # so that nobody takes one clock for the other
 

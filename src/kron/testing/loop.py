@@ -12,8 +12,8 @@ from contextlib import suppress
 
 from kron.core.duration import SECOND_NS
 from kron.krond.poller import Poller
-from kron.krond.timer import WallTimer
 from kron.testing.clock import FakeClock
+from kron.waking.timer import WallTimer
 
 
 class FakeTimer(WallTimer):

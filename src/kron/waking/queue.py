@@ -8,10 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 
-from kron.krond.member import Member
+from kron.core.generic import Generic
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol, TypeVar
+
+    class Sleeper(Protocol):
+        """Who can be woken."""
+
+        wake_s: int | None
+
+    Member = TypeVar("Member", bound=Sleeper)
+else:
+    Member = None
 
 
-class Queue:
+class Queue(Generic[Member]):
     """Members by their `wake_s`, which only the queue sets."""
 
     def __init__(self) -> None:

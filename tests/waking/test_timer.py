@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from kron.krond.timer import WallTimer
+from kron.waking.timer import WallTimer
 
 MS = 1_000_000
 HOUR_NS = 3_600 * 10**9
@@ -125,7 +125,7 @@ def test_a_failure_of_the_kernel_is_an_os_error() -> None:
 
 DRIVER = """
 import select
-from kron.krond.timer import WallTimer
+from kron.waking.timer import WallTimer
 timer = WallTimer()
 def look():
     ready = bool(select.select([timer], [], [], 1 if {patient} else 0)[0])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kron.jobs.document import read_document
 from kron.krond.member import Member
-from kron.krond.queue import Queue
+from kron.waking.queue import Queue
 from tests.soak import examples
 
 SIZE = 4
@@ -27,7 +27,7 @@ ENTRIES = tuple(read_document(LINES.encode(), "/etc/jobs.kron").entries)
 def test_it_is_a_sorted_list_of_who_is_to_be_woken(
     moves: list[tuple[str, int, int | None]],
 ) -> None:
-    queue = Queue()
+    queue: Queue[Member] = Queue()
     members = [Member(entry) for entry in ENTRIES]
     wakes: dict[Member, int] = {}
     for move, number, instant_s in moves:
@@ -55,7 +55,8 @@ def test_it_is_a_sorted_list_of_who_is_to_be_woken(
 
 
 def test_to_move_a_member_away_and_back_wakes_it_once() -> None:
-    queue, member = Queue(), Member(ENTRIES[0])
+    queue: Queue[Member] = Queue()
+    member = Member(ENTRIES[0])
     for instant_s in (10, 20, 10):
         queue.put(member, instant_s)
     assert queue.due(30) == [member]
@@ -63,7 +64,7 @@ def test_to_move_a_member_away_and_back_wakes_it_once() -> None:
 
 
 def test_places_that_nobody_has_do_not_pile_up() -> None:
-    queue = Queue()
+    queue: Queue[Member] = Queue()
     members = [Member(entry) for entry in ENTRIES]
     for instant_s in range(1000):
         for member in members:

@@ -1,4 +1,7 @@
-"""The journal: krond's log. A line that cannot be written is counted, and nothing stops for it."""
+"""The journal: the log of a program that runs jobs, and what it says of their periods.
+
+A line that cannot be written is counted, and nothing stops for it.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,38 @@ from contextlib import contextmanager
 from kron.core.decision import Decision
 from kron.core.duration import format_duration
 from kron.core.instant import to_text
-from kron.jobs.entry import Entry
-from kron.krond.clock import Clock
+from kron.core.schedule import Schedule
+from kron.engine.actions import Outcome, Reschedule, Settle, SettleMany
+from kron.engine.survey import due_s
 from kron.logs.decisions import decision_records
 from kron.logs.event import Component, Event, Level
 from kron.logs.explanation import explain_records
 from kron.logs.record import Record, Value, record
 from kron.logs.writer import Format, Writer
+from kron.waking.clock import Clock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Entry(Protocol):
+        """A job as its log lines name it."""
+
+        @property
+        def namespace(self) -> str: ...
+        @property
+        def name(self) -> str: ...
+        @property
+        def uid(self) -> str: ...
+        @property
+        def schedule(self) -> Schedule: ...
+        @property
+        def schedule_text(self) -> str: ...
+
 
 STANDARD_ERROR = 2
+EDITED = "the schedule was edited"
+LAPSED = "the schedule was edited, and the new time has already passed"
 
 
 class Journal:
@@ -94,7 +120,61 @@ class Journal:
         **values: Value,
     ) -> None:
         """Log that something happened to a job."""
-        self.event(event, level, at_ns=at_ns, namespace=entry.path, name=entry.name, **values)
+        self.event(event, level, at_ns=at_ns, namespace=entry.namespace, name=entry.name, **values)
+
+    def trigger(self, entry: Entry, decision: Decision, now_s: int) -> None:
+        """Log that a period came due and something is tried for it."""
+        self.of_job(
+            Event.TRIGGER,
+            entry,
+            period=decision.period_id,
+            chosen=to_text(due_s(decision)),
+            now=to_text(now_s),
+        )
+
+    def settled(self, entry: Entry, action: Settle, now_s: int, *, active_job: str) -> None:
+        """Log that a period ended without a run."""
+        decision = action.decision
+        if action.outcome is Outcome.UNSCHEDULABLE:
+            return  # `constraint_unsatisfiable` said so when it was decided
+        if action.outcome is Outcome.SKIPPED:
+            self.trigger(entry, decision, now_s)
+            self.skipped(entry, decision.period_id, active_job=active_job)
+            return
+        self.missed(entry, decision.period_id, now_s, action.reason, chosen_s=decision.chosen_s)
+
+    def settled_many(self, entry: Entry, action: SettleMany, now_s: int) -> None:
+        """Log that so many periods were missed."""
+        self.missed(
+            entry,
+            to_text(action.last_s),
+            now_s,
+            action.reason,
+            count=action.count,
+            first_period=to_text(action.first_s),
+        )
+
+    def skipped(self, entry: Entry, period: str, *, active_job: str) -> None:
+        """Log that a period was skipped because of a run that is still going on."""
+        self.of_job(
+            Event.SKIPPED_CONCURRENCY,
+            entry,
+            period=period,
+            policy=entry.schedule.policy.concurrency,
+            active_job=active_job,
+        )
+
+    def moved(self, entry: Entry, action: Reschedule) -> None:
+        """Log that an edit moved a period."""
+        chosen_s, previous_s = action.decision.chosen_s, action.previous_chosen_s
+        self.of_job(
+            Event.RESCHEDULE,
+            entry,
+            period=action.decision.period_id,
+            previous_chosen="" if previous_s is None else to_text(previous_s),
+            new_chosen="" if chosen_s is None else to_text(chosen_s),
+            reason=LAPSED if action.lapsed else EDITED,
+        )
 
     def missed(
         self,
@@ -135,7 +215,7 @@ class Journal:
             Event.ERROR,
             level,
             component,
-            namespace=entry.path if entry else "",
+            namespace=entry.namespace if entry else "",
             name=entry.name if entry else "",
             period=period,
             operation=operation,
@@ -152,15 +232,16 @@ class Journal:
         time_ns = self._clock.now_ns()
         yield from decision_records(
             decision,
-            namespace=entry.path,
+            namespace=entry.namespace,
             name=entry.name,
             time_ns=time_ns,
             schedule_text=entry.schedule_text,
+            resource_uid=entry.uid,
             level=self._level,
         )
         if self._explain:
             yield from explain_records(
-                decision, namespace=entry.path, name=entry.name, time_ns=time_ns
+                decision, namespace=entry.namespace, name=entry.name, time_ns=time_ns
             )
 
     def _put(self, line: Record) -> None:

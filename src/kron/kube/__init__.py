@@ -1,0 +1,1 @@
+"""Kron on Kubernetes: the KronJob resource, its operator and kronctl. Needs the extra `kube`."""

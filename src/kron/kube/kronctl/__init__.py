@@ -1,0 +1,1 @@
+"""kronctl: looks at KronJobs, explains, checks and changes them."""

@@ -1,0 +1,1 @@
+"""The KronJob resource as values: what it may say, what it means, what is remembered. Pure."""
