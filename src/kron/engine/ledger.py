@@ -69,6 +69,13 @@ class Ledger(Frozen):
         handled_s = frozenset(nominal_s for nominal_s in handled_s if nominal_s > watermark_s)
         return self.replace(handled_through_s=watermark_s, handled_s=handled_s)
 
+    def merged(self, other: Ledger) -> Ledger:
+        """This ledger, and whatever another that was kept of the same job says has ended."""
+        starting_s = {intent.nominal_s for intent in other.starting}
+        ledger = self.with_handled(other.handled_s - starting_s, other.handled_through_s)
+        last = max(filter(None, (self.last, other.last)), key=_nominal_s, default=None)
+        return ledger if last == ledger.last else ledger.replace(last=last)
+
     def with_started(self, nominal_s: int, reason: str = "") -> Ledger:
         """The run of this intent has started: the period is executed."""
         return self._with_end(nominal_s, Outcome.EXECUTED, reason)
@@ -90,3 +97,7 @@ class Ledger(Frozen):
             starting=tuple(other for other in self.starting if other is not intent),
             last=Handled(nominal_s, intent.chosen_s, outcome, reason),
         )
+
+
+def _nominal_s(handled: Handled) -> int:
+    return handled.nominal_s

@@ -172,6 +172,7 @@ class Event(StrEnum):
 
     # The program.
     READY = ("ready", (Component.CONTROLLER,), (Level.INFO,), "version jobs")
+    LEADER = ("leader", (Component.CONTROLLER,), (Level.INFO,), "identity leads")
     STOPPING = ("stopping", (Component.CONTROLLER,), (Level.INFO,), "reason active")
     RELOAD = (
         "reload",

@@ -1,0 +1,63 @@
+"""What follows from the API server's answer to the creation of a Job. Decides, does nothing."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from kron.kube.client.errors import ApiError
+
+FIRST_RETRY_S = 0.25
+LONGEST_RETRY_S = 10.0
+
+_FORBIDDEN = 403
+_CONFLICT = 409
+_REFUSALS = frozenset((400, 404, 405, 406, 413, 415, 422))
+
+
+class Answer(StrEnum):
+    """Whether it is worth another try."""
+
+    EXISTS = "exists"
+    """A Job of that name is there. Whose, the caller has to see."""
+    AGAIN = "again"
+    """It may go well later: no answer, no quota, too many requests, a fault of the server's."""
+    NEVER = "never"
+    """The server has refused this Job, and would again."""
+
+
+def judge(error: ApiError) -> Answer:
+    """What to do after this answer."""
+    if error.status == _CONFLICT and error.reason == "AlreadyExists":
+        return Answer.EXISTS
+    if error.status in _REFUSALS or _is_denied(error) or is_terminating(error):
+        return Answer.NEVER
+    return Answer.AGAIN
+
+
+def is_terminating(error: ApiError) -> bool:
+    """Whether the namespace is being deleted, so that nothing is created in it any more."""
+    return error.status == _FORBIDDEN and "because it is being terminated" in error.message
+
+
+def retry_delay_s(error: ApiError, tries: int) -> float:
+    """How long to wait before the next try: as long as the server asks for, at the least."""
+    delay_s = min(FIRST_RETRY_S * (1 << min(tries, 10)), LONGEST_RETRY_S)
+    return max(delay_s, error.retry_after_s or 0.0)
+
+
+def reason_word(error: ApiError) -> str:
+    """The answer in one word, as conditions have it."""
+    if error.status == 0:
+        return "Unreachable"
+    if "exceeded quota" in error.message:
+        return "QuotaExceeded"
+    if is_terminating(error):
+        return "NamespaceTerminating"
+    if _is_denied(error):
+        return "Denied"
+    return error.reason if error.reason.isalpha() else "Refused"
+
+
+def _is_denied(error: ApiError) -> bool:
+    """Whether an admission webhook said no. One that could not be asked is another matter."""
+    return 'admission webhook "' in error.message and "denied the request" in error.message

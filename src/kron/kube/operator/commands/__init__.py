@@ -1,0 +1,1 @@
+"""The commands of kron-operator, a module each."""

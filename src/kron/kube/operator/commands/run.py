@@ -1,0 +1,161 @@
+"""`kron-operator run`: look after the KronJobs of a cluster."""
+
+from __future__ import annotations
+
+import argparse
+
+from kron.console.parser import Parser
+from kron.console.terminal import Terminal
+from kron.core.duration import SECOND_NS, parse_duration
+from kron.core.errors import KronError, quoted
+from kron.kube.operator.settings import (
+    DEFAULT_HTTP,
+    DEFAULT_LEASE_NAME,
+    DEFAULT_REPLACE_TIMEOUT_S,
+    DEFAULT_SLACK_S,
+    Settings,
+)
+from kron.logs.event import Level
+from kron.logs.writer import Format
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from kron.kube.client.access import Access
+
+DESCRIPTION = """\
+Look after KronJobs: make a Job for each of their periods at its chosen second, write down what
+became of it, and delete old Jobs. In a cluster it is a Pod with a service account of its own;
+beside one it uses a kubeconfig. Several may run: one leads, by a Lease, and the others take over
+when it stops or falls silent.
+
+TERM and INT stop it; it gives its lease back. Jobs that are running are left alone."""
+EXAMPLES = (
+    ("kron-operator run", "all namespaces, with the credentials that are found"),
+    ("kron-operator run --namespace team-a --namespace team-b", "these two only"),
+    ("kron-operator run --kubeconfig ~/.kube/test --log-format json", "from outside, logs as JSON"),
+)
+
+
+def add_arguments(parser: Parser) -> None:
+    """The arguments of the command."""
+    where = parser.add_argument_group("which cluster, and what of it")
+    where.add_argument(
+        "--kubeconfig",
+        metavar="PATH",
+        help="default: KUBECONFIG, the Pod's service account, or ~/.kube/config",
+    )
+    where.add_argument("--context", metavar="NAME", help="a context of the kubeconfig")
+    where.add_argument(
+        "--namespace",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="look after this namespace only; repeatable; default: all",
+    )
+    leading = parser.add_argument_group("who leads")
+    leading.add_argument(
+        "--lease-namespace",
+        metavar="NAME",
+        help="where the Lease is; default: the Pod's namespace, or that of the context",
+    )
+    leading.add_argument(
+        "--lease-name",
+        default=DEFAULT_LEASE_NAME,
+        metavar="NAME",
+        help=f"the name of the Lease; default: {DEFAULT_LEASE_NAME}",
+    )
+    leading.add_argument(
+        "--identity",
+        metavar="TEXT",
+        help="which replica this is; default: the host's name and something unique",
+    )
+    how = parser.add_argument_group("how to run")
+    how.add_argument(
+        "--trigger-slack",
+        type=_seconds,
+        default=DEFAULT_SLACK_S,
+        metavar="DURATION",
+        help="how late a Job may be made when the operator was awake and something was busy; "
+        f"default: {DEFAULT_SLACK_S}s, 0s for the bare rule",
+    )
+    how.add_argument(
+        "--replace-timeout",
+        type=_seconds,
+        default=DEFAULT_REPLACE_TIMEOUT_S,
+        metavar="DURATION",
+        help="how long a Job that is replaced may take to go before the period is missed; "
+        f"default: {DEFAULT_REPLACE_TIMEOUT_S}s",
+    )
+    how.add_argument(
+        "--http",
+        type=_address,
+        default=DEFAULT_HTTP,
+        metavar="HOST:PORT",
+        help="where /healthz, /readyz and /metrics are served; '' for nowhere; "
+        f"default: {DEFAULT_HTTP}",
+    )
+    logs = parser.add_argument_group("logs")
+    logs.add_argument(
+        "--log-format", choices=tuple(Format), default=Format.TEXT, help="default: text"
+    )
+    logs.add_argument(
+        "--log-level",
+        type=str.upper,
+        choices=tuple(Level),
+        default=Level.INFO,
+        help="the least that is logged; default: INFO",
+    )
+    logs.add_argument(
+        "--explain", action="store_true", help="explain every decision in the log, in words"
+    )
+
+
+def run(arguments: Namespace, _: Terminal) -> int:
+    """Run the command."""
+    from kron.kube.client.access import find_access
+    from kron.kube.operator.service import serve
+
+    access = find_access(arguments.kubeconfig, arguments.context)
+    return serve(_settings(arguments, access), access)
+
+
+def _settings(arguments: Namespace, access: Access) -> Settings:
+    return Settings(
+        identity=arguments.identity or _identity(),
+        lease_namespace=arguments.lease_namespace or access.namespace,
+        lease_name=arguments.lease_name,
+        namespaces=tuple(dict.fromkeys(arguments.namespace)),
+        slack_s=arguments.trigger_slack,
+        replace_timeout_s=arguments.replace_timeout,
+        http=_address(arguments.http) if isinstance(arguments.http, str) else arguments.http,
+        log_format=Format(arguments.log_format),
+        log_level=Level(arguments.log_level),
+        explain=arguments.explain,
+    )
+
+
+def _identity() -> str:
+    """Unique: two replicas of one identity would both take themselves for the leader."""
+    import os
+    import socket
+
+    return f"{socket.gethostname()}_{os.urandom(4).hex()}"
+
+
+def _seconds(text: str) -> int:
+    try:
+        return parse_duration(text) // SECOND_NS
+    except KronError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _address(text: str) -> tuple[str, int] | None:
+    if not text:
+        return None
+    host, colon, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if colon and host and port.isascii() and port.isdigit() and int(port) < 1 << 16:
+        return host, int(port)
+    raise argparse.ArgumentTypeError(f"{quoted(text)} is not HOST:PORT, such as {DEFAULT_HTTP}")

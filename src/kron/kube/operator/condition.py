@@ -1,0 +1,71 @@
+"""The conditions of a KronJob: whether it is in order and, if not, what is the matter."""
+
+from __future__ import annotations
+
+from kron.core.frozen import Frozen
+from kron.engine.actions import Outcome
+from kron.kube.resource.status import Condition
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kron.kube.operator.member import Member
+
+READY = "Ready"
+INVALID_SPEC = "InvalidSpec"
+SCHEDULING_ERROR = "SchedulingError"
+UNSCHEDULABLE = "Unschedulable"
+
+_LONGEST_MESSAGE = 2_000
+
+
+class Trouble(Frozen):
+    """Why a run could not be made: a word, and what the API server said."""
+
+    reason: str
+    message: str
+
+
+def conditions(member: Member, now_s: int) -> tuple[Condition, ...]:
+    """All conditions of a member. One that stays as it was keeps the time of its last change."""
+    before = {each.type: each for each in (member.stored.conditions if member.stored else ())}
+
+    def condition(type_: str, status: bool, reason: str, message: str) -> Condition:
+        message = message[:_LONGEST_MESSAGE]
+        known = before.get(type_)
+        since_s = known.since_s if known is not None and known.status is status else now_s
+        return Condition(type_, status, reason, message, since_s, member.metadata.generation)
+
+    trouble = Trouble("NewerStatus", member.frozen) if member.frozen else member.trouble
+    last = member.ledger.last if member.ledger else None
+    unschedulable = last is not None and last.outcome is Outcome.UNSCHEDULABLE
+    return (
+        condition(READY, *_ready(member, trouble)),
+        condition(
+            INVALID_SPEC,
+            bool(member.invalid),
+            "Invalid" if member.invalid else "Valid",
+            member.invalid,
+        ),
+        condition(
+            SCHEDULING_ERROR,
+            trouble is not None,
+            trouble.reason if trouble else "NoError",
+            trouble.message if trouble else "",
+        ),
+        condition(
+            UNSCHEDULABLE,
+            unschedulable,
+            "NoTimeFound" if unschedulable else "TimeFound",
+            last.reason if last is not None and unschedulable else "",
+        ),
+    )
+
+
+def _ready(member: Member, trouble: Trouble | None) -> tuple[bool, str, str]:
+    if member.invalid:
+        return False, INVALID_SPEC, "the spec is invalid, so nothing is scheduled"
+    if trouble is not None:
+        return False, trouble.reason, trouble.message
+    if member.kronjob is not None and member.kronjob.schedule.policy.suspend:
+        return True, "Suspended", "nothing runs until the suspension is lifted"
+    return True, "Scheduled", ""

@@ -1,0 +1,91 @@
+"""The history: deletes finished Jobs that a KronJob no longer wants to keep."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from kron.core.instant import from_text
+from kron.kube.client.client import Client
+from kron.kube.client.errors import ApiError
+from kron.kube.client.resources import JOBS
+from kron.kube.operator.answers import retry_delay_s
+from kron.kube.operator.member import Member
+from kron.kube.resource.run import Run
+
+_GONE = 404
+
+
+def surplus(member: Member) -> list[Run]:
+    """The finished Jobs beyond the limits, the oldest first.
+
+    One whose period the stored ledger does not have stays: it is what is known of its run.
+    """
+    kronjob = member.kronjob
+    if kronjob is None:
+        return []
+    finished = [run for run in member.own_runs() if run.is_finished and not run.is_deleting]
+    failed = [run for run in finished if run.is_failed]
+    successful = [run for run in finished if not run.is_failed]
+    found = [
+        *_beyond(successful, kronjob.successful_limit),
+        *_beyond(failed, kronjob.failed_limit),
+    ]
+    return [run for run in found if not run.period or _is_stored(member, run)]
+
+
+def _beyond(runs: Iterable[Run], limit: int) -> list[Run]:
+    ordered = sorted(runs, key=lambda run: (run.finished_s or 0, run.created_s, run.name))
+    return ordered[: max(0, len(ordered) - limit)]
+
+
+def _is_stored(member: Member, run: Run) -> bool:
+    ledger = member.stored.ledger if member.stored else None
+    return ledger is not None and ledger.is_handled(from_text(run.period))
+
+
+class History:
+    """Deletes what is beyond the limits, one after the other, when there is time for it."""
+
+    def __init__(self, client: Client, may_act: Callable[[], bool]) -> None:
+        self._client = client
+        self._may_act = may_act
+        self._waiting: dict[Member, None] = {}
+        self._work = asyncio.Event()
+
+    def touch(self, member: Member) -> None:
+        """It may have too many Jobs."""
+        if surplus(member):
+            self._waiting[member] = None
+            self._work.set()
+
+    async def run(self) -> None:
+        """Delete what is to be deleted, until cancelled."""
+        try:
+            while True:
+                await self._work.wait()
+                while self._waiting:
+                    member = next(iter(self._waiting))
+                    del self._waiting[member]
+                    for run in surplus(member):
+                        await self._delete(member, run)
+                self._work.clear()
+        finally:
+            self._waiting.clear()
+
+    async def _delete(self, member: Member, run: Run) -> None:
+        tries = 0
+        while self._may_act():
+            try:
+                await self._client.delete(
+                    JOBS, run.namespace, run.name, uid=run.uid, propagation="Background"
+                )
+            except ApiError as error:
+                if error.status in {0, 429} or error.status >= 500:
+                    await asyncio.sleep(retry_delay_s(error, tries))
+                    tries += 1
+                    continue
+                if error.status != _GONE:
+                    return  # not to be had now; the next Job that finishes brings us back
+            member.runs.pop(run.name, None)
+            return

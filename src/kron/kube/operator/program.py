@@ -1,0 +1,51 @@
+"""The kron-operator program: its commands, what it says of itself, and its exit codes."""
+
+from __future__ import annotations
+
+from kron.console.program import Program
+from kron.core.errors import KronError
+
+OK = 0
+CONFIGURATION = 1
+USAGE = 64
+BROKEN = 70
+EXIT_CODES = {
+    OK: "done; for `run`: stopped as it was told to",
+    CONFIGURATION: "no way to a cluster was found, or an address cannot be served",
+    USAGE: "the command line is wrong",
+    BROKEN: "a fault of the operator's own; its output says where, and no state is lost",
+}
+
+COMMANDS = {
+    "run": "make the Jobs of KronJobs at their chosen times",
+    "crd": "print the definition of the KronJob resource",
+}
+
+
+def _exit_code(_: KronError) -> int:
+    return CONFIGURATION
+
+
+OPERATOR = Program(
+    name="kron-operator",
+    summary="run KronJobs: a Job at its chosen second, at most one a period",
+    introduction="""\
+kron-operator makes a Kubernetes Job for every period of a KronJob, at the second that was chosen
+for it and at most one a period, whatever becomes of the operator or the API server in between.
+Of several replicas one leads, and the others are ready to. kronctl explains why then.""",
+    package="kron.kube.operator.commands",
+    commands=COMMANDS,
+    groups={},
+    examples=(
+        ("kron-operator crd | kubectl apply -f -", "let the cluster know what a KronJob is"),
+        ("kron-operator run", "look after all KronJobs of the cluster"),
+        ("kron-operator run --namespace team-a", "those of one namespace only"),
+    ),
+    exit_codes=EXIT_CODES,
+    wrong_usage=USAGE,
+    system_refused=CONFIGURATION,
+    exit_code=_exit_code,
+    note="deploy/kubernetes has manifests for a cluster.",
+)
+
+main = OPERATOR.main

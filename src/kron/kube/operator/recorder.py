@@ -1,0 +1,201 @@
+"""The recorder: writes the status of KronJobs, one request each however much has changed.
+
+A status that is as the API server has it is not written. While Jobs wait for their first try,
+statuses wait for them. A write says which version of the KronJob it is about; if that has changed,
+the KronJob is read again, and nothing that another wrote is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+
+from kron.core.duration import SECOND_NS
+from kron.kube.client.client import Client
+from kron.kube.client.errors import ApiError
+from kron.kube.client.resources import KRONJOBS
+from kron.kube.operator.answers import retry_delay_s
+from kron.kube.operator.member import Member
+from kron.kube.resource.status import Status, status_to_json
+from kron.logs.event import Component, Level
+from kron.logs.journal import Journal
+from kron.waking.clock import Clock
+
+WRITERS = 24
+TIDY_DELAY_S = 1.0
+"""How long what is not urgent waits for more of its kind: a Job that has finished."""
+_GONE = 404
+_CONFLICT = 409
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Recorder:
+    """Keeps the statuses that the API server has as they should be."""
+
+    def __init__(
+        self,
+        client: Client,
+        journal: Journal,
+        clock: Clock,
+        may_act: Callable[[], bool],
+        see: Callable[[dict[str, Any]], None],
+        stored: Callable[[Member], None],
+    ) -> None:
+        self._client = client
+        self._journal = journal
+        self._clock = clock
+        self._may_act = may_act
+        self._see = see
+        """Takes a KronJob as the API server has it."""
+        self._stored = stored
+        """Is told when a status has been stored."""
+        self._dirty: dict[Member, None] = {}
+        self._busy: set[Member] = set()
+        self._tries: dict[Member, int] = {}
+        self._held = 0
+        self._work = asyncio.Event()
+        self._timers: set[asyncio.TimerHandle] = set()
+
+    @property
+    def waiting(self) -> int:
+        """How many statuses are to be written."""
+        return len(self._dirty) + len(self._busy)
+
+    def touch(self, member: Member, delay_s: float = 0.0) -> None:
+        """Something about its status has changed."""
+        if delay_s:
+            self._later(member, delay_s)
+            return
+        self._dirty[member] = None
+        self._wake()
+
+    def forget(self, member: Member) -> None:
+        """It is gone."""
+        self._dirty.pop(member, None)
+        self._tries.pop(member, None)
+
+    def hold(self) -> None:
+        """A Job is to be made: statuses have time."""
+        self._held += 1
+        self._work.clear()
+
+    def let_go(self) -> None:
+        """The Job was tried."""
+        self._held -= 1
+        self._wake()
+
+    async def run(self) -> None:
+        """Write what is to be written, until cancelled; what was not written then is forgotten."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(WRITERS):
+                    group.create_task(self._work_on())
+        finally:
+            for timer in self._timers:
+                timer.cancel()
+            self._timers.clear()
+            self._dirty.clear()
+            self._busy.clear()
+            self._tries.clear()
+
+    async def _work_on(self) -> None:
+        while True:
+            await self._work.wait()
+            member = next((each for each in self._dirty if each not in self._busy), None)
+            if member is None:
+                self._work.clear()
+                continue
+            del self._dirty[member]
+            status = member.status(self._clock.now_ns() // SECOND_NS)
+            if status == member.stored:
+                self._stored(member)
+                continue
+            self._busy.add(member)
+            try:
+                await self._write(member, status)
+            finally:
+                self._busy.discard(member)
+                self._wake()
+
+    async def _write(self, member: Member, status: Status) -> None:
+        if not self._may_act():
+            return
+        member.writing = status
+        try:
+            metadata = member.metadata
+            seen = await self._client.patch(
+                KRONJOBS,
+                metadata.namespace,
+                metadata.name,
+                _body(member, status),
+                subresource="status",
+            )
+        except ApiError as error:
+            await self._failed(member, error)
+            return
+        finally:
+            member.writing = None
+        self._tries.pop(member, None)
+        member.stored = status
+        self._see(seen)
+        self._stored(member)
+
+    async def _failed(self, member: Member, error: ApiError) -> None:
+        if error.status == _GONE:
+            return  # the watch tells of it
+        if error.status == _CONFLICT:
+            await self._read_again(member)
+            return
+        tries = self._tries.get(member, 0)
+        self._tries[member] = tries + 1
+        if tries == 0:
+            self._tell(member, error)
+        self._later(member, retry_delay_s(error, tries))
+
+    async def _read_again(self, member: Member) -> None:
+        try:
+            seen = await self._client.get(KRONJOBS, *member.key)
+        except ApiError as error:
+            if error.status != _GONE:
+                self._later(member, retry_delay_s(error, 2))
+            return
+        self._see(seen)
+        self.touch(member)
+
+    def _later(self, member: Member, delay_s: float) -> None:
+        def now() -> None:
+            self._timers.discard(timer)
+            self.touch(member)
+
+        timer = asyncio.get_running_loop().call_later(delay_s, now)
+        self._timers.add(timer)
+
+    def _wake(self) -> None:
+        if self._dirty and not self._held:
+            self._work.set()
+
+    def _tell(self, member: Member, error: ApiError) -> None:
+        self._journal.error(
+            "write status",
+            str(error),
+            member.kronjob,
+            level=Level.WARN,
+            component=Component.RECONCILER,
+        )
+
+
+def _body(member: Member, status: Status) -> bytes:
+    """A merge patch. The version and the uid make it one of this KronJob as we know it."""
+    values = status_to_json(status)
+    if member.frozen:
+        del values["ledger"]  # a newer operator wrote it
+    metadata = member.metadata
+    body = {
+        "metadata": {"resourceVersion": metadata.resource_version, "uid": metadata.uid},
+        "status": values,
+    }
+    return json.dumps(body, separators=(",", ":")).encode()

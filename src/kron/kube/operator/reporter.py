@@ -1,0 +1,181 @@
+"""The reporter: what people see in `kubectl describe`. Events, few enough to hurt nobody.
+
+They are sent by a task of their own, so many a second at the most, and dropped when too many
+wait: no Job waits for an Event. The log has everything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import OrderedDict, deque
+from collections.abc import Callable
+
+from kron.core.decision import Decision
+from kron.core.duration import SECOND_NS
+from kron.core.instant import to_text
+from kron.engine.actions import Outcome, Settle, SettleMany
+from kron.kube.client.client import Client
+from kron.kube.client.errors import ApiError
+from kron.kube.client.resources import EVENTS
+from kron.kube.operator.condition import Trouble
+from kron.kube.operator.member import Member
+from kron.kube.operator.metrics import Metrics
+from kron.kube.resource.kronjob import API_VERSION, KIND
+from kron.kube.resource.run import Run
+from kron.waking.clock import Clock
+
+COMPONENT = "kron-operator"
+A_SECOND = 10
+BURST = 50
+MOST_WAITING = 1_000
+REPEATED_AFTER_S = 600
+"""The same of the same KronJob is not said again for so long."""
+_LONGEST_MESSAGE = 1_000
+_MOST_REMEMBERED = 10_000
+
+
+class Reporter:
+    """Creates Events about KronJobs."""
+
+    def __init__(
+        self,
+        client: Client,
+        metrics: Metrics,
+        clock: Clock,
+        may_act: Callable[[], bool],
+        *,
+        identity: str,
+    ) -> None:
+        self._client = client
+        self._metrics = metrics
+        self._clock = clock
+        self._may_act = may_act
+        self._identity = identity
+        self._waiting: deque[tuple[str, bytes]] = deque()
+        self._arrived = asyncio.Event()
+        self._said: OrderedDict[tuple[str, str, str], int] = OrderedDict()
+        self._sequence = 0
+
+    def started(self, member: Member, run: Run) -> None:
+        """A Job was made."""
+        self._say(member, "Normal", "JobCreated", f"Created Job {run.name} for {run.period}")
+
+    def replaced(self, member: Member, run: Run, new_job: str) -> None:
+        """A Job is deleted for the sake of another."""
+        self._say(member, "Normal", "JobReplaced", f"Deleted Job {run.name} to make {new_job}")
+
+    def settled(self, member: Member, action: Settle, active_job: str) -> None:
+        """A period ended without a Job."""
+        reason = action.reason
+        if action.outcome is Outcome.SKIPPED and active_job:
+            reason = f"{reason} ({active_job})"
+        self._ended(member, action.decision.period_id, action.outcome, reason)
+
+    def settled_many(self, member: Member, action: SettleMany) -> None:
+        """Many periods were missed."""
+        self._say(
+            member,
+            "Warning",
+            "Missed",
+            f"Missed {action.count} periods, {to_text(action.first_s)} to "
+            f"{to_text(action.last_s)}: {action.reason}",
+        )
+
+    def not_started(
+        self, member: Member, decision: Decision, outcome: Outcome, reason: str
+    ) -> None:
+        """A period that was decided on ended without a Job."""
+        self._ended(member, decision.period_id, outcome, reason)
+
+    def trouble(self, member: Member, period: str, trouble: Trouble) -> None:
+        """A Job cannot be made, or not yet."""
+        self._say(member, "Warning", trouble.reason, f"Job for {period}: {trouble.message}")
+
+    def invalid(self, member: Member) -> None:
+        """The spec is invalid."""
+        self._say(member, "Warning", "InvalidSpec", member.invalid)
+
+    def suspended(self, member: Member, *, suspend: bool) -> None:
+        """It was suspended, or taken up again."""
+        reason = "Suspended" if suspend else "Resumed"
+        self._say(member, "Normal", reason, f"Scheduling is {reason.lower()}", repeated=True)
+
+    async def run(self) -> None:
+        """Send what there is to say, for ever."""
+        loop = asyncio.get_running_loop()
+        allowance = float(BURST)
+        counted_at = loop.time()
+        while True:
+            await self._arrived.wait()
+            while self._waiting:
+                now = loop.time()
+                allowance = min(BURST, allowance + (now - counted_at) * A_SECOND)
+                counted_at = now
+                if allowance < 1:
+                    await asyncio.sleep((1 - allowance) / A_SECOND)
+                    continue
+                allowance -= 1
+                namespace, body = self._waiting.popleft()
+                await self._send(namespace, body)
+            self._arrived.clear()
+
+    async def _send(self, namespace: str, body: bytes) -> None:
+        if not self._may_act():
+            return
+        try:
+            await self._client.create(EVENTS, namespace, body)
+        except ApiError:
+            self._metrics.event_dropped()  # the log has it; an Event is not worth a second try
+
+    def _ended(self, member: Member, period: str, outcome: Outcome, reason: str) -> None:
+        self._say(member, "Warning", outcome.value.capitalize(), f"Period {period}: {reason}")
+
+    def _say(
+        self, member: Member, kind: str, reason: str, message: str, *, repeated: bool = False
+    ) -> None:
+        message = message[:_LONGEST_MESSAGE]
+        now_s = self._clock.now_ns() // SECOND_NS
+        said = (member.metadata.uid, reason, message)
+        if not repeated and now_s - self._said.get(said, -REPEATED_AFTER_S) < REPEATED_AFTER_S:
+            return
+        self._said[said] = now_s
+        self._said.move_to_end(said)
+        if len(self._said) > _MOST_REMEMBERED:
+            self._said.popitem(last=False)
+        if len(self._waiting) >= MOST_WAITING:
+            self._metrics.event_dropped()
+            return
+        event = self._event(member, kind, reason, message, to_text(now_s))
+        body = json.dumps(event, separators=(",", ":")).encode()
+        self._waiting.append((member.metadata.namespace, body))
+        self._arrived.set()
+
+    def _event(
+        self, member: Member, kind: str, reason: str, message: str, time: str
+    ) -> dict[str, object]:
+        self._sequence += 1
+        metadata = member.metadata
+        number = f"{self._clock.now_ns():x}{self._sequence & 0xFFFF:04x}"
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": f"{metadata.name}.{number}", "namespace": metadata.namespace},
+            "involvedObject": {
+                "apiVersion": API_VERSION,
+                "kind": KIND,
+                "namespace": metadata.namespace,
+                "name": metadata.name,
+                "uid": metadata.uid,
+                "resourceVersion": metadata.resource_version,
+            },
+            "type": kind,
+            "reason": reason,
+            "message": message,
+            "count": 1,
+            "firstTimestamp": time,
+            "lastTimestamp": time,
+            "source": {"component": COMPONENT},
+            "reportingComponent": COMPONENT,
+            "reportingInstance": self._identity,
+        }

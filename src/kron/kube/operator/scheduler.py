@@ -1,0 +1,178 @@
+"""The scheduler: looks at the clock once, lets the engine decide, and has that carried out.
+
+In krond the ledger is safe before a run starts. Here the name of the Job is the lock: the API
+server refuses a second one. So the Job is created first and the status written after, and what is
+lost in between is found again from the Jobs (`take_up`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kron.core.decision import Decision, decide_at
+from kron.core.duration import SECOND_NS
+from kron.core.instant import to_text
+from kron.engine.actions import Outcome, Reschedule, Settle, SettleMany, Start
+from kron.engine.recovery import Adopt, Conclude, Evidence, Restart, recover
+from kron.engine.step import Step, latest_start_s, step
+from kron.kube.operator.member import Member
+from kron.kube.operator.metrics import Metrics
+from kron.kube.operator.pending import Pending
+from kron.kube.operator.recorder import Recorder
+from kron.kube.operator.reporter import Reporter
+from kron.kube.operator.starter import Starter
+from kron.kube.resource.kronjob import KronJob
+from kron.logs.event import Event
+from kron.logs.journal import Journal
+from kron.waking.queue import Queue
+
+
+class Scheduler:
+    """Steps members when they are due, and whenever something about them has changed."""
+
+    def __init__(
+        self,
+        queue: Queue[Member],
+        starter: Starter,
+        recorder: Recorder,
+        reporter: Reporter,
+        journal: Journal,
+        metrics: Metrics,
+        *,
+        slack_s: int,
+    ) -> None:
+        self._queue = queue
+        self._starter = starter
+        self._recorder = recorder
+        self._reporter = reporter
+        self._journal = journal
+        self._metrics = metrics
+        self._slack_s = slack_s
+
+    def wake(self, now_ns: int) -> None:
+        """Deal with everybody who is due."""
+        self.step(self._queue.due(now_ns // SECOND_NS), now_ns)
+
+    def take_up(self, member: Member, now_ns: int) -> None:
+        """Begin to act for a member: find out what became of its runs, and step it."""
+        now_s = now_ns // SECOND_NS
+        if member.kronjob is not None:
+            self.adopt(member)
+            self._recover(member, member.kronjob, now_s)
+        self.step([member], now_ns)
+
+    def adopt(self, member: Member) -> None:
+        """Take note of Jobs that are there and of which its ledger does not know."""
+        if member.kronjob is None:
+            return
+        for run in member.unknown_runs():
+            member.adopt(run)
+            self._metrics.ended(Outcome.EXECUTED)
+            self._journal.of_job(
+                Event.JOB_EXISTS, member.kronjob, period=run.period, job=run.name, uid=run.uid
+            )
+            self._recorder.touch(member)
+
+    def step(self, members: Iterable[Member], now_ns: int) -> None:
+        """Step these members. Jobs are asked for first; all that can wait comes after."""
+        now_s = now_ns // SECOND_NS
+        turns: list[tuple[Member, KronJob, Step]] = []
+        for member in members:
+            kronjob = member.kronjob
+            if kronjob is None or not member.can_run:
+                self._queue.put(member, None)
+                self._recorder.touch(member)
+                continue
+            result = step(
+                kronjob.job,
+                member.ledger,
+                now_s,
+                active=bool(member.starting or member.active_runs()),
+                plan=member.plan,
+                slack_s=self._slack_s,
+            )
+            member.take(result)
+            self._queue.put(member, result.wake_s)
+            self._tell(member, kronjob, result, now_s)
+            turns.append((member, kronjob, result))
+            if not member.starting:
+                self._recorder.touch(member)
+        for _, kronjob, result in turns:
+            self._journal.decisions(kronjob, _to_come(result))
+
+    def _tell(self, member: Member, kronjob: KronJob, result: Step, now_s: int) -> None:
+        """Log what was decided, and have Jobs made."""
+        if result.clock_behind and not member.is_behind:
+            self._journal.of_job(Event.CLOCK_CHANGED, kronjob, now=to_text(now_s))
+        member.is_behind = result.clock_behind
+        dealt_with = {id(decision) for decision in _dealt_with(result)}
+        self._journal.decisions(kronjob, (d for d in result.decided if id(d) in dealt_with))
+        for action in result.actions:
+            match action:
+                case Start():
+                    self._journal.trigger(kronjob, action.decision, now_s)
+                    self._starter.request(
+                        self._pending(member, kronjob, action.decision, replaces=action.replaces)
+                    )
+                case Settle():
+                    active = member.active_runs()
+                    active_job = active[-1].name if active else ""
+                    self._journal.settled(kronjob, action, now_s, active_job=active_job)
+                    self._metrics.ended(action.outcome)
+                    self._reporter.settled(member, action, active_job)
+                case SettleMany():
+                    self._journal.settled_many(kronjob, action, now_s)
+                    self._metrics.ended(Outcome.MISSED, action.count)
+                    self._reporter.settled_many(member, action)
+                case Reschedule():
+                    self._journal.moved(kronjob, action)
+
+    def _recover(self, member: Member, kronjob: KronJob, now_s: int) -> None:
+        """Settle what an operator before this one had decided on and not brought to an end."""
+        if member.ledger is None:
+            return
+        for intent in member.ledger.starting:
+            if member.is_starting(intent.nominal_s):
+                continue
+            active = bool(member.active_runs() or member.starting)
+            found = recover(
+                kronjob.job,
+                member.ledger,
+                intent,
+                Evidence.ABSENT,
+                now_s,
+                active=active,
+                slack_s=self._slack_s,
+            )
+            member.ledger = found.ledger
+            decision = decide_at(kronjob.schedule, kronjob.identity, intent.nominal_s)
+            match found.action:
+                case Restart(replaces=replaces):
+                    if decision.chosen_s != intent.chosen_s:
+                        # Edited since: it keeps the time that it had, and the log has it.
+                        decision = decision.replace(chosen_s=intent.chosen_s)
+                    else:
+                        self._journal.decisions(kronjob, (decision,))
+                    self._journal.trigger(kronjob, decision, now_s)
+                    pending = self._pending(member, kronjob, decision, replaces=replaces)
+                    self._starter.request(pending)
+                case Conclude(outcome=outcome, reason=reason):
+                    self._starter.ended_without(member, decision, outcome, reason)
+                case Adopt():
+                    raise AssertionError("what has no Job cannot be adopted")
+
+    def _pending(
+        self, member: Member, kronjob: KronJob, decision: Decision, *, replaces: bool
+    ) -> Pending:
+        assert decision.chosen_s is not None  # only a chosen period starts
+        latest_s = latest_start_s(kronjob.schedule, decision.chosen_s, self._slack_s)
+        return Pending(member, decision, latest_s, replaces=replaces)
+
+
+def _dealt_with(result: Step) -> list[Decision]:
+    return [action.decision for action in result.actions if not isinstance(action, SettleMany)]
+
+
+def _to_come(result: Step) -> Iterable[Decision]:
+    dealt_with = {id(decision) for decision in _dealt_with(result)}
+    return [decision for decision in result.decided if id(decision) not in dealt_with]
