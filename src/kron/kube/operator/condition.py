@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kron.core.frozen import Frozen
 from kron.engine.actions import Outcome
-from kron.kube.resource.status import Condition
+from kron.kube.resource.status import Condition, Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,14 @@ class Trouble(Frozen):
 
     reason: str
     message: str
+
+
+def trouble_of(status: Status | None) -> Trouble | None:
+    """The trouble that a status tells of: a new leader knows no other."""
+    for each in status.conditions if status else ():
+        if each.type == SCHEDULING_ERROR and each.status:
+            return Trouble(each.reason, each.message)
+    return None
 
 
 def conditions(member: Member, now_s: int) -> tuple[Condition, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from kron.core.errors import Code, KronError
 from kron.engine.actions import SUSPENDED
+from kron.kube.operator.condition import trouble_of
 from kron.kube.operator.history import History
 from kron.kube.operator.member import Member
 from kron.kube.operator.recorder import TIDY_DELAY_S, Recorder
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     Object = dict[str, Any]
 
 INVALID = "the spec is no longer valid"
+DELETED = "the KronJob is being deleted"
 
 
 class Enrolment:
@@ -106,7 +108,8 @@ class Enrolment:
             return
         for member in self._roster:
             member.ledger = member.stored.ledger if member.stored else None
-            member.plan, member.trouble = None, None
+            member.trouble = trouble_of(member.stored)
+            member.plan = None
             member.starting.clear()
             self._queue.put(member, None)
 
@@ -116,7 +119,8 @@ class Enrolment:
             self.changed.set()
 
     def _see_status(self, member: Member, obj: Object) -> bool:
-        """Take note of a KronJob's status. True if another has written a ledger there."""
+        """Take note of a KronJob's status. True if that changes what is to be done for it."""
+        was_frozen = bool(member.frozen)
         try:
             status: Status | None = status_from_json(obj)
             member.frozen = ""
@@ -135,12 +139,14 @@ class Enrolment:
             status = None
         by_another = member.see_status(status)
         ledger = status.ledger if status else None
+        if not self.is_leading:
+            member.trouble = trouble_of(status)
         if not self.is_leading or member.ledger is None:
             member.ledger = ledger
         elif by_another and ledger is not None:
             member.ledger = member.ledger.merged(ledger)
             return True
-        return False
+        return was_frozen  # somebody has taken the ledger away that could not be read
 
     def _configure(self, member: Member, obj: Object) -> None:
         """Let a member be what its spec says."""
@@ -163,7 +169,9 @@ class Enrolment:
         after = member.kronjob
         if not self.is_leading:
             return
-        if after is None:
+        if member.metadata.is_deleting:
+            self._starter.give_up(member, DELETED)
+        elif after is None:
             self._starter.give_up(member, INVALID)
         elif before is not None:
             suspend = after.schedule.policy.suspend

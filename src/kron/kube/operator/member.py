@@ -9,7 +9,7 @@ from kron.engine.step import Plan, Step
 from kron.engine.survey import due_s
 from kron.kube.operator.condition import Trouble, conditions
 from kron.kube.resource.kronjob import KronJob, Metadata
-from kron.kube.resource.run import Run
+from kron.kube.resource.run import Run, job_name
 from kron.kube.resource.status import ActiveRun, Status
 
 TYPE_CHECKING = False
@@ -82,6 +82,14 @@ class Member:
         """Its Jobs that have not finished, the earliest first."""
         active = [run for run in self.own_runs() if not run.is_finished]
         return sorted(active, key=lambda run: (run.created_s, run.name))
+
+    @property
+    def active_job(self) -> str:
+        """The Job that is there or being made, the latest of several; '' if there is none."""
+        if self.starting:
+            return job_name(self.metadata.name, self.starting[-1].period)
+        active = self.active_runs()
+        return active[-1].name if active else ""
 
     def is_starting(self, nominal_s: int) -> bool:
         """Whether the Job of this period is being made."""

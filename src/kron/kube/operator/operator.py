@@ -7,7 +7,7 @@ waits for the API server are tasks.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import kron
 from kron.core.duration import SECOND_NS
@@ -38,6 +38,9 @@ from kron.waking.timer import WallTimer
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from kron.kube.client.reflector import Sink
+    from kron.kube.client.resources import Resource
 
 AT_ONCE = 250
 """How many members are taken up before the lease and the watches get their turn."""
@@ -70,6 +73,9 @@ class Operator:
             settings.lease_name,
             settings.identity,
             clock=clock,
+            duration_s=settings.lease_duration_s,
+            deadline_s=settings.act_s,
+            renew_s=settings.act_s / 5,
             observe=self._tell_leader,
         )
         may_act = self._election.may_act
@@ -94,6 +100,7 @@ class Operator:
             may_act,
             slack_s=settings.slack_s,
             replace_timeout_s=settings.replace_timeout_s,
+            creation_s=settings.creation_s,
         )
         self._scheduler = Scheduler(
             self._queue,
@@ -171,6 +178,7 @@ class Operator:
                     self._enrolment.changed.clear()
         finally:
             loop.remove_reader(self._timer.fileno())
+            await self._starter.settle()
             self._enrolment.lead(leads=False)
 
     async def _read_again(self) -> None:
@@ -233,20 +241,29 @@ class Operator:
                 (KRONJOBS, self._enrolment, ""),
                 (JOBS, self._jobs, NAME_LABEL),
             ):
-                yield Reflector(
-                    client,
-                    resource,
-                    namespace,
-                    sink,
-                    selector=selector,
-                    observe_restart=self._restart_observer(resource.plural),
-                )
+                yield self._reflector(client, resource, namespace, sink, selector)
 
-    def _restart_observer(self, plural: str) -> Callable[[str], None]:
+    def _reflector(
+        self,
+        client: Client,
+        resource: Resource,
+        namespace: str | None,
+        sink: Sink,
+        selector: str,
+    ) -> Reflector:
         def observe(reason: str) -> None:
             if reason == "end":
                 return  # the API server ends every watch after some minutes
-            self._metrics.watch_restarted(plural)
-            self._journal.error(f"watch {plural}", reason, level=Level.WARN)
+            self._metrics.watch_restarted(resource.plural)
+            self._journal.error(f"watch {resource.plural}", reflector.trouble, level=Level.WARN)
 
-        return observe
+        reflector = Reflector(
+            client,
+            resource,
+            namespace,
+            sink,
+            selector=selector,
+            silence_s=self._settings.watch_silence_s,
+            observe_restart=observe,
+        )
+        return reflector

@@ -17,6 +17,7 @@ from kron.kube.client.errors import ApiError
 from kron.kube.client.resources import KRONJOBS
 from kron.kube.operator.answers import retry_delay_s
 from kron.kube.operator.member import Member
+from kron.kube.resource.kronjob import read_metadata
 from kron.kube.resource.status import Status, status_to_json
 from kron.logs.event import Component, Level
 from kron.logs.journal import Journal
@@ -58,7 +59,7 @@ class Recorder:
         self._tries: dict[Member, int] = {}
         self._held = 0
         self._work = asyncio.Event()
-        self._timers: set[asyncio.TimerHandle] = set()
+        self._timers: dict[Member, asyncio.TimerHandle] = {}
 
     @property
     def waiting(self) -> int:
@@ -95,7 +96,7 @@ class Recorder:
                 for _ in range(WRITERS):
                     group.create_task(self._work_on())
         finally:
-            for timer in self._timers:
+            for timer in self._timers.values():
                 timer.cancel()
             self._timers.clear()
             self._dirty.clear()
@@ -133,6 +134,7 @@ class Recorder:
                 metadata.name,
                 _body(member, status),
                 subresource="status",
+                is_brief=True,
             )
         except ApiError as error:
             await self._failed(member, error)
@@ -141,7 +143,9 @@ class Recorder:
             member.writing = None
         self._tries.pop(member, None)
         member.stored = status
-        self._see(seen)
+        # The write named the version that we knew, so nothing but the version has changed.
+        version = read_metadata(seen).resource_version
+        member.metadata = member.metadata.replace(resource_version=version)
         self._stored(member)
 
     async def _failed(self, member: Member, error: ApiError) -> None:
@@ -167,12 +171,18 @@ class Recorder:
         self.touch(member)
 
     def _later(self, member: Member, delay_s: float) -> None:
+        loop = asyncio.get_running_loop()
+        known = self._timers.get(member)
+        if known is not None and known.when() <= loop.time() + delay_s:
+            return
+        if known is not None:
+            known.cancel()
+
         def now() -> None:
-            self._timers.discard(timer)
+            del self._timers[member]
             self.touch(member)
 
-        timer = asyncio.get_running_loop().call_later(delay_s, now)
-        self._timers.add(timer)
+        self._timers[member] = loop.call_later(delay_s, now)
 
     def _wake(self) -> None:
         if self._dirty and not self._held:

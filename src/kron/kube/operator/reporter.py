@@ -124,7 +124,7 @@ class Reporter:
         if not self._may_act():
             return
         try:
-            await self._client.create(EVENTS, namespace, body)
+            await self._client.create(EVENTS, namespace, body, is_brief=True)
         except ApiError:
             self._metrics.event_dropped()  # the log has it; an Event is not worth a second try
 

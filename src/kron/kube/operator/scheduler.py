@@ -115,8 +115,7 @@ class Scheduler:
                         self._pending(member, kronjob, action.decision, replaces=action.replaces)
                     )
                 case Settle():
-                    active = member.active_runs()
-                    active_job = active[-1].name if active else ""
+                    active_job = member.active_job
                     self._journal.settled(kronjob, action, now_s, active_job=active_job)
                     self._metrics.ended(action.outcome)
                     self._reporter.settled(member, action, active_job)

@@ -8,6 +8,8 @@ from kron.logs.writer import Format
 
 DEFAULT_SLACK_S = 5
 DEFAULT_REPLACE_TIMEOUT_S = 60
+DEFAULT_WATCH_SILENCE_S = 120
+DEFAULT_LEASE_DURATION_S = 15
 DEFAULT_LEASE_NAME = "kron-operator"
 DEFAULT_HTTP = "127.0.0.1:8080"
 
@@ -19,12 +21,26 @@ class Settings(Frozen):
     """Which of several replicas it is."""
     lease_namespace: str
     lease_name: str = DEFAULT_LEASE_NAME
+    lease_duration_s: int = DEFAULT_LEASE_DURATION_S
+    """How long a leader may be silent before another takes over."""
     namespaces: tuple[str, ...] = ()
     """Where it looks for KronJobs; none: in all of them."""
     slack_s: int = DEFAULT_SLACK_S
     replace_timeout_s: int = DEFAULT_REPLACE_TIMEOUT_S
+    watch_silence_s: int = DEFAULT_WATCH_SILENCE_S
+    """After how long without a word a watch is begun again."""
     http: tuple[str, int] | None = None
     """Where health and metrics are served."""
     log_format: Format = Format.TEXT
     log_level: Level = Level.INFO
     explain: bool = False
+
+    @property
+    def act_s(self) -> float:
+        """How long after it has renewed its lease a leader may act."""
+        return self.lease_duration_s * 2 / 3
+
+    @property
+    def creation_s(self) -> float:
+        """How long a creation may take: it is over when another operator takes over."""
+        return self.lease_duration_s - self.act_s

@@ -31,10 +31,12 @@ from kron.logs.event import Component, Event, Level
 from kron.logs.journal import Journal
 from kron.waking.clock import Clock
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 MOST_AT_ONCE = 48
 """How many creations are under way at the same time, fewer than the client has connections."""
-CREATION_S = 5.0
-"""How long a creation may take. Less than lies between the end of leading and that of the lease."""
 _GONE = 404
 _MOST_JITTER = 0.2
 NOT_ASKED_FOR = ApiError(0, "it was given up before it was asked for")
@@ -60,6 +62,7 @@ class Starter:
         *,
         slack_s: int,
         replace_timeout_s: int,
+        creation_s: float,
     ) -> None:
         self._client = client
         self._roster = roster
@@ -71,8 +74,10 @@ class Starter:
         self._may_act = may_act
         self._slack_s = slack_s
         self._replace_timeout_s = replace_timeout_s
+        self._creation_s = creation_s
         self._slots = asyncio.Semaphore(MOST_AT_ONCE)
         self._group: asyncio.TaskGroup | None = None
+        self._under_way: set[asyncio.Future[dict[str, Any]]] = set()
         self._changed: dict[Member, set[asyncio.Event]] = {}
 
     def begin(self, group: asyncio.TaskGroup) -> None:
@@ -107,6 +112,11 @@ class Starter:
         """Something about it has changed: whoever waits for that should look."""
         for event in self._changed.get(member, ()):
             event.set()
+
+    async def settle(self) -> None:
+        """Wait for the answers to what was asked: only then may another operator begin."""
+        if self._under_way:
+            await asyncio.wait(self._under_way, timeout=self._creation_s)
 
     def ended_without(
         self, member: Member, decision: Decision, outcome: Outcome, reason: str
@@ -167,6 +177,8 @@ class Starter:
                     return
                 answer = Answer.AGAIN  # it is gone again
             if answer is Answer.NEVER:
+                if pending.is_doubtful and await self._settle_existing(pending):
+                    return
                 self._failed(pending, error)
                 self._end(pending, Outcome.MISSED, str(error))
                 return
@@ -188,10 +200,15 @@ class Starter:
             self._check_leading()
             manifest = run_manifest(kronjob, pending.decision, self._slack_s)
             body = json.dumps(manifest, separators=(",", ":")).encode()
-            try:
-                made = await self._client.create(
-                    JOBS, kronjob.namespace, body, timeout_s=CREATION_S
+            creation = asyncio.ensure_future(
+                self._client.create(
+                    JOBS, kronjob.namespace, body, is_brief=True, timeout_s=self._creation_s
                 )
+            )
+            self._under_way.add(creation)
+            creation.add_done_callback(self._under_way.discard)
+            try:
+                made = await asyncio.shield(creation)
             except ApiError as error:
                 return error
         self._started(pending, read_run(made))
@@ -259,7 +276,7 @@ class Starter:
         """There will be no further try: the period ends, once it is clear that there is no Job."""
         outcome, reason = pending.given_up or (Outcome.MISSED, f"{LATE}: {error}")
         if pending.is_doubtful:
-            await asyncio.sleep(CREATION_S)  # so long a creation may still be under way
+            await asyncio.sleep(self._creation_s)  # so long a creation may still be under way
             if await self._settle_existing(pending):
                 return
         self._end(pending, outcome, reason)

@@ -10,9 +10,11 @@ from kron.core.duration import SECOND_NS, parse_duration
 from kron.core.errors import KronError, quoted
 from kron.kube.operator.settings import (
     DEFAULT_HTTP,
+    DEFAULT_LEASE_DURATION_S,
     DEFAULT_LEASE_NAME,
     DEFAULT_REPLACE_TIMEOUT_S,
     DEFAULT_SLACK_S,
+    DEFAULT_WATCH_SILENCE_S,
     Settings,
 )
 from kron.logs.event import Level
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from kron.kube.client.access import Access
+
+SHORTEST_LEASE_S = 3
+LONGEST_LEASE_S = 60
 
 DESCRIPTION = """\
 Look after KronJobs: make a Job for each of their periods at its chosen second, write down what
@@ -67,9 +72,18 @@ def add_arguments(parser: Parser) -> None:
         help=f"the name of the Lease; default: {DEFAULT_LEASE_NAME}",
     )
     leading.add_argument(
+        "--lease-duration",
+        type=_lease_duration,
+        default=DEFAULT_LEASE_DURATION_S,
+        metavar="DURATION",
+        help="how long a leader may be silent before another takes over; it stops acting when two "
+        f"thirds of that have passed; default: {DEFAULT_LEASE_DURATION_S}s",
+    )
+    leading.add_argument(
         "--identity",
         metavar="TEXT",
-        help="which replica this is; default: the host's name and something unique",
+        help="which replica this is, unique to the process; default: the host's name and "
+        "something random",
     )
     how = parser.add_argument_group("how to run")
     how.add_argument(
@@ -87,6 +101,14 @@ def add_arguments(parser: Parser) -> None:
         metavar="DURATION",
         help="how long a Job that is replaced may take to go before the period is missed; "
         f"default: {DEFAULT_REPLACE_TIMEOUT_S}s",
+    )
+    how.add_argument(
+        "--watch-silence",
+        type=_silence,
+        default=DEFAULT_WATCH_SILENCE_S,
+        metavar="DURATION",
+        help="how long a watch may tell nothing before it is begun again; an API server says "
+        f"something every minute, so more than that; default: {DEFAULT_WATCH_SILENCE_S}s",
     )
     how.add_argument(
         "--http",
@@ -126,9 +148,11 @@ def _settings(arguments: Namespace, access: Access) -> Settings:
         identity=arguments.identity or _identity(),
         lease_namespace=arguments.lease_namespace or access.namespace,
         lease_name=arguments.lease_name,
+        lease_duration_s=arguments.lease_duration,
         namespaces=tuple(dict.fromkeys(arguments.namespace)),
         slack_s=arguments.trigger_slack,
         replace_timeout_s=arguments.replace_timeout,
+        watch_silence_s=arguments.watch_silence,
         http=_address(arguments.http) if isinstance(arguments.http, str) else arguments.http,
         log_format=Format(arguments.log_format),
         log_level=Level(arguments.log_level),
@@ -149,6 +173,21 @@ def _seconds(text: str) -> int:
         return parse_duration(text) // SECOND_NS
     except KronError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _lease_duration(text: str) -> int:
+    seconds = _seconds(text)
+    if not SHORTEST_LEASE_S <= seconds <= LONGEST_LEASE_S:
+        least, most = f"{SHORTEST_LEASE_S}s", f"{LONGEST_LEASE_S}s"
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is not between {least} and {most}")
+    return seconds
+
+
+def _silence(text: str) -> int:
+    seconds = _seconds(text)
+    if not seconds:
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is not long enough, 1s is the least")
+    return seconds
 
 
 def _address(text: str) -> tuple[str, int] | None:

@@ -1,0 +1,101 @@
+"""The KronJob resource on a real API server: what it refuses, what it teaches, what it shows."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.kronjobs import KronJobs, wait_for
+from tests.cluster.operator import Operator
+from tests.kube.resource.bad_specs import BAD_SPECS, bad_kronjob, good_kronjob
+
+REFUSED = [bad for bad in BAD_SPECS if bad.refused_by == "api"]
+JUDGED = [bad for bad in BAD_SPECS if bad.refused_by == "engine"]
+
+
+@pytest.fixture(scope="module")
+def refusals(cluster: ControlPlane) -> dict[str, str]:
+    """What `kubectl apply` says to each bad spec: one call for each, some of them at a time."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    def apply(manifest: dict[str, object]) -> str:
+        answer = cluster.kubectl(
+            *("apply", "--dry-run=server", "-f", "-"), input=json.dumps(manifest)
+        )
+        return "" if answer.returncode == 0 else answer.stderr
+
+    with ThreadPoolExecutor(4) as crew:
+        said = crew.map(apply, [bad_kronjob(bad) for bad in REFUSED])
+        return dict(zip([bad.id for bad in REFUSED], said, strict=True))
+
+
+def test_every_bad_spec_that_can_be_refused_is_refused_with_its_rule(
+    refusals: dict[str, str],
+) -> None:
+    wrong = {
+        bad.id: refusals[bad.id] or "it was accepted"
+        for bad in REFUSED
+        if bad.message not in refusals[bad.id]
+    }
+    assert wrong == {}
+
+
+def test_what_only_the_engine_can_judge_becomes_a_condition_and_an_event_and_no_job(
+    operator: Operator, kronjobs: KronJobs
+) -> None:
+    for bad in JUDGED:
+        kronjobs.api.create("kronjobs", kronjobs.namespace, bad_kronjob(bad, kronjobs.namespace))
+    operator.start()
+    for bad in JUDGED:
+        condition = kronjobs.wait_for_condition(bad.id, "InvalidSpec")
+        assert bad.message in condition["message"], bad.id
+        assert bad.path in condition["message"], bad.id
+        assert kronjobs.condition(bad.id, "Ready") is not None
+        assert kronjobs.status(bad.id).get("nextChosenTime") is None
+    expected = {bad.id for bad in JUDGED}
+    wait_for(lambda: _told_of(kronjobs) == expected, "an Event of each")
+    assert kronjobs.jobs() == []
+    assert {record["name"] for record in operator.events("error")} == expected
+
+
+def _told_of(kronjobs: KronJobs) -> set[str]:
+    return {event["involvedObject"]["name"] for event in kronjobs.events(reason="InvalidSpec")}
+
+
+@pytest.mark.parametrize(
+    ("field", "taught"),
+    [
+        ("kronjob.spec.window", "mode"),
+        ("kronjob.spec.schedule", "cron"),
+        ("kronjob.spec.policy.deadline", "late"),
+        ("kronjob.spec.distribution.params.shape", "skew"),
+        ("kronjob.status.lastOutcome", "executed"),
+    ],
+)
+def test_kubectl_explain_teaches(cluster: ControlPlane, field: str, taught: str) -> None:
+    said = cluster.kubectl("explain", field).stdout
+    assert "DESCRIPTION" in said
+    assert taught in said.partition("DESCRIPTION")[2]
+    assert "<empty>" not in said
+
+
+def test_it_is_a_kj_of_the_category_all_and_its_columns_show_what_matters(
+    cluster: ControlPlane, kronjobs: KronJobs
+) -> None:
+    namespace = kronjobs.namespace
+    kronjobs.api.create("kronjobs", namespace, good_kronjob("shown", namespace))
+    head, row = cluster.kubectl("get", "kj", "-n", namespace).stdout.splitlines()
+    assert {"NAME", "SCHEDULE", "NEXT", "LAST", "AGE"} <= set(head.replace("-", " ").split())
+    assert row.startswith("shown")
+    assert "30 2 * * *" in row
+    assert "kronjob.kron.io/shown" in cluster.kubectl("get", "all", "-n", namespace).stdout
+
+
+def test_the_status_cannot_be_written_with_the_spec(kronjobs: KronJobs) -> None:
+    namespace = kronjobs.namespace
+    manifest = {**good_kronjob("plain", namespace), "status": {"lastOutcome": "executed"}}
+    kronjobs.api.create("kronjobs", namespace, manifest)
+    kronjobs.api.patch("kronjobs", namespace, "plain", {"status": {"lastOutcome": "missed"}})
+    assert "lastOutcome" not in kronjobs.status("plain")

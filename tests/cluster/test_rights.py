@@ -1,0 +1,86 @@
+"""Least privilege, both ways: what the operator does is granted, and what is granted it does.
+
+The audit log says what it did, deploy/kubernetes/rbac.yaml what it may do.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kron.core.instant import to_text
+from kron.kube.resource.run import job_name
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.kronjobs import NEVER, KronJobs, job_template, soon, wait_for
+from tests.cluster.operator import Operator
+from tests.cluster.rights import grant, kubeconfig_of, rules_of
+
+Right = tuple[str, str, str]
+"""The group, the resource with its subresource, the verb."""
+
+
+def test_what_it_uses_is_what_it_may(
+    cluster: ControlPlane, kronjobs: KronJobs, namespace: str, tmp_path: Path
+) -> None:
+    """One operator does everything that an operator ever does."""
+    user = grant(cluster, namespace)
+    kubeconfig = kubeconfig_of(cluster, namespace)
+    at_s = soon(4)
+    name = job_name("taken", to_text(at_s - at_s % 60))
+    kronjobs.make_due("taken", at_s)
+    foreign = {"metadata": {"name": name}, **job_template(runs_for=NEVER)}
+    kronjobs.api.create("jobs", namespace, foreign)
+    kronjobs.make_due("tidy", at_s, successfulJobsHistoryLimit=0)
+    with Operator(cluster, namespace, tmp_path, kubeconfig=kubeconfig) as operator:
+        operator.start()
+        operator.wait_until_leading()
+        operator.pause()  # its version of the KronJob grows old, so that a write conflicts
+        kronjobs.api.patch(
+            "kronjobs", namespace, "tidy", {"metadata": {"labels": {"touched": "yes"}}}
+        )
+        operator.resume()
+        kronjobs.wait_for_status("taken", lastOutcome="missed")
+        wait_for(lambda: not kronjobs.jobs("tidy"), "the history is tidied")
+        wait_for(lambda: kronjobs.events("tidy", "JobCreated"), "an Event")
+        assert operator.stop() == 0
+    used = {
+        (request.group, _resource(request.resource, request.subresource), request.verb)
+        for request in cluster.audit(user)
+    }
+    may = {
+        (group, resource, verb)
+        for rule in rules_of("kron-operator") + rules_of("kron-operator-lease")
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+    refused = [each for each in cluster.audit(user) if each.code == 403]
+    assert refused == []
+    assert used - may == set()
+    # For a write that conflicts, which cannot be had at will: test_observability has it.
+    assert may - used <= {("kron.io", "kronjobs", "get")}
+
+
+def test_in_one_namespace_it_may_the_same_as_in_all() -> None:
+    everywhere = rules_of("kron-operator")
+    assert rules_of("kron-operator", "namespaced/rbac.yaml") == everywhere
+    lease = rules_of("kron-operator-lease")
+    assert rules_of("kron-operator-lease", "namespaced/rbac.yaml") == lease
+
+
+def test_without_a_right_it_says_which(
+    cluster: ControlPlane, namespace: str, tmp_path: Path
+) -> None:
+    api = cluster.api()
+    api.create("serviceaccounts", namespace, {"metadata": {"name": "powerless"}})
+    token = {"token": cluster.token_for_service_account(namespace, "powerless")}
+    kubeconfig = cluster.kubeconfig_with(token, f"{namespace}.powerless.kubeconfig", namespace)
+    with Operator(cluster, namespace, tmp_path, kubeconfig=kubeconfig) as operator:
+        operator.launch()
+        said = operator.wait_for_event("error")
+        assert "cannot list resource" in said["error"]
+        assert operator.http("/readyz")[0] == 503
+        assert operator.stop() == 0
+
+
+def _resource(resource: str, subresource: str) -> str:
+    return f"{resource}/{subresource}" if subresource else resource
