@@ -1,0 +1,256 @@
+"""What the API server would refuse, said offline: unknown fields, types, bounds and rules.
+
+It goes by the same declaration as the server's own schema. What only the engine can judge, such
+as a time zone that is not there, `kronjob.find_problems` says as well.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+
+from kron.core.errors import Code, did_you_mean, quoted
+from kron.kube.resource.definition import GROUP, NAME_RULE, VERSION
+from kron.kube.resource.field import Field, Kind, is_match
+from kron.kube.resource.fields import LONGEST_NAME, SPEC
+from kron.kube.resource.problem import FieldProblem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_TOP = ("apiVersion", "kind", "metadata", "spec", "status")
+_METADATA = (
+    "annotations",
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "finalizers",
+    "generateName",
+    "generation",
+    "labels",
+    "managedFields",
+    "name",
+    "namespace",
+    "ownerReferences",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
+_NAME = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
+_LONGEST_NAMESPACE = 63
+_WORDS = {
+    Kind.TEXT: "text",
+    Kind.INTEGER: "a whole number",
+    Kind.NUMBER: "a number",
+    Kind.SWITCH: "true or false",
+    Kind.OBJECT: "an object",
+    Kind.LIST: "a list",
+    Kind.MAP: "an object of texts",
+}
+
+
+def check(obj: object) -> list[FieldProblem]:
+    """Everything that is wrong with an object, as far as its schema goes."""
+    if not isinstance(obj, dict):
+        return [_wrong_type("", Kind.OBJECT, obj)]
+    return [*_unknown("", obj, _TOP), *_type(obj), *check_metadata(obj), *check_spec(obj)]
+
+
+def check_metadata(obj: object) -> list[FieldProblem]:
+    """What is wrong with the names of an object; a namespace may be left out."""
+    metadata = obj.get("metadata") if isinstance(obj, dict) else None
+    if not isinstance(metadata, dict):
+        if metadata is None:
+            return [_missing("metadata.name")]
+        return [_wrong_type("metadata", Kind.OBJECT, metadata)]
+    return list(_metadata(metadata))
+
+
+def check_spec(obj: object) -> list[FieldProblem]:
+    """What is wrong with the spec of an object."""
+    if not isinstance(obj, dict) or obj.get("spec") is None:
+        return [_missing("spec")]
+    return list(_value("spec", SPEC, obj["spec"]))
+
+
+def _type(obj: dict[str, object]) -> Iterator[FieldProblem]:
+    for name, expected in (("apiVersion", f"{GROUP}/{VERSION}"), ("kind", "KronJob")):
+        value = obj.get(name)
+        if value is None:
+            yield _missing(name, f"write {name}: {expected}")
+        elif value != expected:
+            shown = quoted(value) if isinstance(value, str) else _kind_of(value)
+            yield FieldProblem(name, f"{shown} is not {expected}", f"write {name}: {expected}")
+
+
+def _metadata(metadata: dict[object, object]) -> Iterator[FieldProblem]:
+    yield from _unknown("metadata", metadata, _METADATA)
+    name = metadata.get("name")
+    if name is None and "generateName" not in metadata:
+        yield _missing("metadata.name")
+    if name is not None:
+        yield from _name("metadata.name", name, LONGEST_NAME, NAME_RULE)
+    namespace = metadata.get("namespace")
+    if namespace is not None:
+        rule = f"a namespace has at most {_LONGEST_NAMESPACE} characters"
+        yield from _name("metadata.namespace", namespace, _LONGEST_NAMESPACE, rule)
+
+
+def _name(path: str, value: object, longest: int, rule: str) -> Iterator[FieldProblem]:
+    if not isinstance(value, str):
+        yield _wrong_type(path, Kind.TEXT, value)
+    elif len(value) > longest:
+        yield FieldProblem(path, f"{quoted(value)}: {rule}", code=Code.LIMIT)
+    elif not all(re.fullmatch(_NAME, part) for part in value.split(".")):
+        form = "a name has lower case letters, digits and - between them, in parts joined by ."
+        yield FieldProblem(path, f"{quoted(value)}: {form}", code=Code.FIELD_FORM)
+
+
+def _value(path: str, field: Field, value: object) -> Iterator[FieldProblem]:
+    if not _is_of(field.kind, value):
+        yield _wrong_type(path, field.kind, value)
+        return
+    bound = _out_of_bounds(path, field, value)
+    if bound is not None:
+        yield bound
+        return
+    if isinstance(value, dict):
+        below = list(_members(path, field, value))
+        yield from below
+        if any(problem.code is Code.LIMIT for problem in below):
+            return  # as the server does: no rule looks at what is too long
+    elif isinstance(value, list) and field.items is not None:
+        for place, item in enumerate(value):
+            yield from _value(f"{path}[{place}]", field.items, item)
+    elif isinstance(value, str):
+        problem = _wrong_text(path, field, value)
+        if problem is not None:
+            yield problem
+            return
+    yield from _broken_rules(path, field, value)
+
+
+def _members(path: str, field: Field, value: dict[object, object]) -> Iterator[FieldProblem]:
+    """What is wrong below. A null is as good as nothing: the API server drops it."""
+    if field.kind is Kind.MAP:
+        for key, text in value.items():
+            if not isinstance(key, str):
+                yield _not_text(path, key)
+            elif text is not None and not isinstance(text, str):
+                fix = "put it in double quotes"
+                yield _wrong_type(f"{path}[{quoted(key)}]", Kind.TEXT, text, fix)
+        return
+    if not field.is_open:
+        yield from _unknown(path, value, tuple(member.name for member in field.members))
+    for member in field.members:
+        place = f"{path}.{member.name}"
+        inner = value.get(member.name)
+        if inner is not None:
+            yield from _value(place, member, inner)
+        elif member.is_required:
+            yield _missing(place)
+
+
+def _out_of_bounds(path: str, field: Field, value: object) -> FieldProblem | None:
+    if isinstance(value, str | list):
+        what = "characters" if isinstance(value, str) else "items"
+        if field.longest is not None and len(value) > field.longest:
+            message = f"it has {len(value):,} {what}, and may have {field.longest:,}"
+            return FieldProblem(path, message, code=Code.LIMIT)
+        if len(value) < field.shortest:
+            return FieldProblem(path, "it is empty", code=Code.FIELD_MISSING)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        bounds = (
+            (field.least is not None and value < field.least, f"at least {field.least}"),
+            (field.most is not None and value > field.most, f"at most {field.most}"),
+            (field.above is not None and value <= field.above, f"more than {field.above}"),
+        )
+        for is_broken, rule in bounds:
+            if is_broken:
+                return FieldProblem(path, f"it is {_number(value)}, and must be {rule}")
+    return None
+
+
+def _wrong_text(path: str, field: Field, value: str) -> FieldProblem | None:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return FieldProblem(path, f"{quoted(value)} holds half a character")
+    if field.choices and value not in field.choices:
+        message = f"{quoted(value)} is not one of {', '.join(field.choices)}"
+        near = did_you_mean(value, field.choices)
+        return FieldProblem(path, message, near, Code.VALUE_UNKNOWN)
+    if field.pattern and not is_match(field.pattern, value):
+        return FieldProblem(path, f"{quoted(value)} is not of the form {field.pattern}")
+    return None
+
+
+def _broken_rules(path: str, field: Field, value: object) -> Iterator[FieldProblem]:
+    for rule in field.rules:
+        if not rule.holds(value):
+            shown = f"{quoted(value)}: " if isinstance(value, str) else ""
+            yield FieldProblem(f"{path}{rule.path}", f"{shown}{rule.message}", code=rule.code)
+
+
+def _is_of(kind: Kind, value: object) -> bool:
+    if kind is Kind.SWITCH:
+        return isinstance(value, bool)
+    if kind is Kind.INTEGER:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if kind is Kind.NUMBER:
+        return isinstance(value, int | float) and not isinstance(value, bool) and _is_finite(value)
+    if kind is Kind.TEXT:
+        return isinstance(value, str)
+    return isinstance(value, list if kind is Kind.LIST else dict)
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False
+
+
+def _number(value: float) -> str:
+    """A number as it is, unless it has thousands of digits."""
+    return str(value) if abs(value) < 10**15 else "that large" if value > 0 else "that small"
+
+
+def _unknown(
+    path: str, value: Mapping[Any, object], known: tuple[str, ...]
+) -> Iterator[FieldProblem]:
+    for key in value:
+        if not isinstance(key, str):
+            yield _not_text(path, key)
+        elif key not in known:
+            where = f"{path}.{key}" if path else key
+            message = f"unknown field {quoted(key)}: the fields here are {', '.join(known)}"
+            shown = where if key.isprintable() and len(key) <= 60 else path
+            yield FieldProblem(shown, message, did_you_mean(key, known), Code.FIELD_UNKNOWN)
+
+
+def _not_text(path: str, key: object) -> FieldProblem:
+    message = f"a field is called {quoted(repr(key))}, which is not text"
+    return FieldProblem(path, message, "put it in double quotes", Code.FIELD_FORM)
+
+
+def _missing(path: str, fix: str = "") -> FieldProblem:
+    return FieldProblem(path, "it is missing", fix, Code.FIELD_MISSING)
+
+
+def _wrong_type(path: str, kind: Kind, value: object, fix: str = "") -> FieldProblem:
+    message = f"it is {_kind_of(value)}, and must be {_WORDS[kind]}"
+    return FieldProblem(path, message, fix, Code.FIELD_FORM)
+
+
+def _kind_of(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return f"the number {_number(value)}"
+    names = {str: "text", float: f"the number {value}", dict: "an object", list: "a list"}
+    return names.get(type(value), f"a {type(value).__name__}")

@@ -1,0 +1,203 @@
+"""A KronJob: one object of the API server as a value that the engine and the logs understand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from kron.core.errors import Code, KronError, ParseError, visible
+from kron.core.frozen import Frozen, derived
+from kron.core.schedule import Schedule
+from kron.core.tokens import is_fuzzy
+from kron.engine.job import Job
+from kron.jobs.entry import read_schedule
+from kron.kube.resource.check import check, check_metadata, check_spec
+from kron.kube.resource.composition import SCHEDULE, compose
+from kron.kube.resource.definition import GROUP, VERSION
+from kron.kube.resource.problem import FieldProblem, InvalidSpec
+from kron.kube.resource.untyped import integer, member, text
+
+__all__ = [
+    "API_VERSION",
+    "KIND",
+    "FieldProblem",
+    "InvalidSpec",
+    "KronJob",
+    "Metadata",
+    "find_problems",
+    "read_kronjob",
+    "read_metadata",
+]
+
+API_VERSION = f"{GROUP}/{VERSION}"
+KIND = "KronJob"
+
+DEFAULT_SUCCESSFUL_LIMIT = 3
+DEFAULT_FAILED_LIMIT = 1
+
+_KEPT_SCHEDULES = 4096
+
+
+class Metadata(Frozen):
+    """Who a KronJob is, and which version of it this is."""
+
+    namespace: str
+    name: str
+    uid: str
+    generation: int
+    resource_version: str
+    is_deleting: bool
+
+
+class KronJob(Frozen):
+    """A KronJob whose spec is right. It is what the journal calls an entry."""
+
+    metadata: Metadata
+    schedule_text: str
+    """Everything that the spec says of the schedule, as one text; what logs show."""
+    schedule: Schedule
+    template: bytes
+    """`spec.jobTemplate` as compact JSON, which takes a tenth of the memory of its objects."""
+    successful_limit: int = DEFAULT_SUCCESSFUL_LIMIT
+    failed_limit: int = DEFAULT_FAILED_LIMIT
+
+    job: Job = derived()
+    """What the engine needs to know of it."""
+
+    def __post_init__(self) -> None:
+        self._derive(job=Job(self.identity, self.schedule))
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace."""
+        return self.metadata.namespace
+
+    @property
+    def name(self) -> str:
+        """Its name, unique in its namespace."""
+        return self.metadata.name
+
+    @property
+    def uid(self) -> str:
+        """What tells it from an earlier one of the same name. Logged, never hashed."""
+        return self.metadata.uid
+
+    @property
+    def identity(self) -> str:
+        """What seeds are made of: the same after a restore from Git."""
+        return f"{self.metadata.namespace}/{self.metadata.name}"
+
+
+def read_metadata(obj: object) -> Metadata:
+    """The metadata of an object. `InvalidSpec` if it has no name or no namespace."""
+    problems = check_metadata(obj)
+    metadata = member(obj, "metadata")
+    problems += [
+        FieldProblem(f"metadata.{name}", "it is missing", code=Code.FIELD_MISSING)
+        for name in ("namespace", "name")
+        if metadata.get(name) is None and not any(p.path.endswith(name) for p in problems)
+    ]
+    if problems:
+        raise InvalidSpec(problems)
+    return Metadata(
+        namespace=text(metadata, "namespace"),
+        name=text(metadata, "name"),
+        uid=text(metadata, "uid"),
+        generation=integer(metadata, "generation"),
+        resource_version=text(metadata, "resourceVersion"),
+        is_deleting=isinstance(metadata.get("deletionTimestamp"), str),
+    )
+
+
+def read_kronjob(obj: object) -> KronJob:
+    """The KronJob that an object says; `InvalidSpec` with all of its problems otherwise."""
+    metadata = read_metadata(obj)
+    spec = member(obj, "spec")
+    problems = check_spec(obj)
+    schedule_text, schedule = _schedule(spec, f"{metadata.namespace}/{metadata.name}", problems)
+    template = _template(spec, problems)
+    if problems or schedule is None:
+        raise InvalidSpec(problems)
+    return KronJob(
+        metadata,
+        schedule_text,
+        schedule,
+        template,
+        integer(spec, "successfulJobsHistoryLimit", DEFAULT_SUCCESSFUL_LIMIT),
+        integer(spec, "failedJobsHistoryLimit", DEFAULT_FAILED_LIMIT),
+    )
+
+
+def find_problems(obj: object, namespace: str = "default") -> list[FieldProblem]:
+    """Everything wrong with an object as a file has it: its schema, and what the engine says.
+
+    `namespace` is where it would be made if it does not say so itself.
+    """
+    problems = check(obj)
+    metadata, spec = member(obj, "metadata"), member(obj, "spec")
+    identity = f"{text(metadata, 'namespace') or namespace}/{text(metadata, 'name')}"
+    if any(problem.path.startswith("metadata") for problem in problems):
+        identity = "namespace/name"  # whatever it is called, its schedule is looked at
+    _schedule(spec, identity, problems)
+    _template(spec, problems)
+    return problems
+
+
+def _schedule(
+    spec: Mapping[str, object], identity: str, problems: list[FieldProblem]
+) -> tuple[str, Schedule | None]:
+    """The spec's schedule and its text; what is wrong with it joins the problems."""
+    if any(problem.code is Code.LIMIT for problem in problems):
+        return "", None  # something is too long to be read
+    composition = compose(spec)
+    if composition is None:
+        return "", None
+    said = composition.text
+    try:
+        schedule = read_schedule(said, identity) if is_fuzzy(said) else _shared_schedule(said)
+        Job(identity, schedule)  # the engine has limits of its own
+    except ParseError as error:
+        _join(problems, list(map(composition.locate, error.problems)))
+        return said, None
+    except KronError as error:
+        path = "spec.window" if "window" in spec else SCHEDULE
+        _join(problems, [FieldProblem(path, error.message, error.fix, error.code)])
+        return said, None
+    return said, schedule
+
+
+def _join(problems: list[FieldProblem], found: list[FieldProblem]) -> None:
+    """Add what the engine found: once for each field, and in its words where it is about form."""
+    paths = {problem.path for problem in found}
+    problems[:] = [p for p in problems if p.path not in paths or p.code not in _ENGINE_SAYS_MORE]
+    known = {problem.path for problem in problems}
+    problems += [problem for problem in found if not _is_under(problem.path, known)]
+
+
+_ENGINE_SAYS_MORE = (Code.FIELD_FORM, Code.VALUE_UNKNOWN)
+
+
+def _is_under(path: str, known: set[str]) -> bool:
+    """Whether a field, or one that it is part of, has been complained of already."""
+    return any(path == other or path.startswith((f"{other}.", f"{other}[")) for other in known)
+
+
+@lru_cache(maxsize=_KEPT_SCHEDULES)
+def _shared_schedule(text: str) -> Schedule:
+    """Thousands of jobs share a few schedules, and each of these takes a kilobyte or two."""
+    return read_schedule(text, "")
+
+
+def _template(spec: Mapping[str, object], problems: list[FieldProblem]) -> bytes:
+    import json
+
+    try:
+        written = json.dumps(spec.get("jobTemplate"), separators=(",", ":"), allow_nan=False)
+    except RecursionError:
+        problems.append(FieldProblem("spec.jobTemplate", "it is nested too deeply"))
+    except (TypeError, ValueError) as error:
+        message = f"it holds what JSON does not have: {visible(str(error))[:200]}"
+        problems.append(FieldProblem("spec.jobTemplate", message, "put the value in quotes"))
+    else:
+        return written.encode("ascii")
+    return b""

@@ -1,0 +1,127 @@
+"""The status of a KronJob: what is remembered of it, and what people see with kubectl.
+
+The ledger is the memory; all else is there for people and can be made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kron.core.frozen import Frozen
+from kron.core.instant import to_text
+from kron.engine.ledger import Ledger
+from kron.engine.storage import ledger_from_json, ledger_to_json
+from kron.kube.resource.untyped import instant_s, integer, member, objects, text
+
+
+class Condition(Frozen):
+    """Whether something is so, since when, and why."""
+
+    type: str
+    status: bool
+    reason: str
+    message: str
+    since_s: int
+    generation: int
+
+
+class ActiveRun(Frozen):
+    """A Job that has not finished. A manual one has no period: ''."""
+
+    name: str
+    uid: str
+    period: str = ""
+
+
+class Status(Frozen):
+    """All of a KronJob's status."""
+
+    generation: int = 0
+    """The generation of the spec that it speaks of."""
+    ledger: Ledger | None = None
+    next_nominal_s: int | None = None
+    next_chosen_s: int | None = None
+    active: tuple[ActiveRun, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+
+
+def status_to_json(status: Status) -> dict[str, object]:
+    """The status as JSON values. What is absent is null, so that a merge patch takes it away."""
+    last = None if status.ledger is None else status.ledger.last
+    return {
+        "observedGeneration": status.generation,
+        "lastPeriodID": last and to_text(last.nominal_s),
+        "lastNominalTime": last and to_text(last.nominal_s),
+        "lastChosenTime": last and _instant_text(last.chosen_s),
+        "lastOutcome": last and last.outcome.value,
+        "lastReason": (last and last.reason) or None,
+        "nextPeriodID": _instant_text(status.next_nominal_s),
+        "nextNominalTime": _instant_text(status.next_nominal_s),
+        "nextChosenTime": _instant_text(status.next_chosen_s),
+        "active": [_run_to_json(run) for run in status.active],
+        "ledger": None if status.ledger is None else ledger_to_json(status.ledger),
+        "conditions": [_condition_to_json(condition) for condition in status.conditions],
+    }
+
+
+def status_from_json(obj: object) -> Status:
+    """The status of a whole KronJob object.
+
+    A ledger that does not read is an error: without it a period could run twice. The rest is made
+    anew from it, so that what does not read there is left out.
+    """
+    status = member(obj, "status")
+    ledger = status.get("ledger")
+    return Status(
+        generation=integer(status, "observedGeneration"),
+        ledger=None if ledger is None else ledger_from_json(_with_nulls(ledger)),
+        next_nominal_s=instant_s(status, "nextNominalTime"),
+        next_chosen_s=instant_s(status, "nextChosenTime"),
+        active=tuple(map(_run_from_json, objects(status, "active"))),
+        conditions=tuple(map(_condition_from_json, objects(status, "conditions"))),
+    )
+
+
+def _with_nulls(ledger: object) -> object:
+    """The ledger with the nulls that a merge patch has taken away."""
+    if not isinstance(ledger, dict):
+        return ledger
+    last = ledger.get("last")
+    if isinstance(last, dict):
+        last = {"chosen": None} | last
+    return {"handled_through": None} | ledger | {"last": last}
+
+
+def _run_to_json(run: ActiveRun) -> dict[str, object]:
+    period = {"periodID": run.period} if run.period else {}
+    return {"name": run.name, "uid": run.uid, **period}
+
+
+def _run_from_json(values: Mapping[str, object]) -> ActiveRun:
+    return ActiveRun(text(values, "name"), text(values, "uid"), text(values, "periodID"))
+
+
+def _condition_to_json(condition: Condition) -> dict[str, object]:
+    return {
+        "type": condition.type,
+        "status": "True" if condition.status else "False",
+        "reason": condition.reason,
+        "message": condition.message,
+        "lastTransitionTime": to_text(condition.since_s),
+        "observedGeneration": condition.generation,
+    }
+
+
+def _condition_from_json(values: Mapping[str, object]) -> Condition:
+    return Condition(
+        type=text(values, "type"),
+        status=values.get("status") == "True",
+        reason=text(values, "reason"),
+        message=text(values, "message"),
+        since_s=instant_s(values, "lastTransitionTime") or 0,
+        generation=integer(values, "observedGeneration"),
+    )
+
+
+def _instant_text(instant_s: int | None) -> str | None:
+    return None if instant_s is None else to_text(instant_s)

@@ -1,0 +1,283 @@
+"""The offline check says what the API server would, and never refuses what the engine accepts."""
+
+from __future__ import annotations
+
+import json
+import zoneinfo
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kron.core.distribution import Anchor, Direction
+from kron.core.duration import format_duration
+from kron.core.limits import DEFAULT_LIMITS
+from kron.core.modifiers import FORMS
+from kron.core.policy import Concurrency
+from kron.core.seed import Strategy
+from kron.core.window import Mode
+from kron.engine.actions import Outcome
+from kron.kube.resource.check import check
+from kron.kube.resource.field import Field, is_match
+from kron.kube.resource.fields import SCHEDULE, SPEC
+from kron.kube.resource.kronjob import InvalidSpec, find_problems, read_kronjob
+from kron.kube.resource.patterns import DURATION, MODIFIERS_WELL_FORMED, ZONE
+from kron.kube.resource.status_fields import STATUS
+from tests.core.schedules import schedule_texts
+from tests.kube.resource.bad_specs import (
+    BAD_SPECS,
+    GOOD_SPECS,
+    BadSpec,
+    bad_kronjob,
+    good_kronjob,
+    merged,
+)
+from tests.soak import examples
+
+BY_API = [bad for bad in BAD_SPECS if bad.refused_by == "api"]
+BY_ENGINE = [bad for bad in BAD_SPECS if bad.refused_by == "engine"]
+
+
+def rows(table: list[BadSpec]) -> list[Any]:
+    return [pytest.param(bad, id=bad.id) for bad in table]
+
+
+def field(path: str, root: Field = SPEC) -> Field:
+    for name in path.split("."):
+        (root,) = (member for member in root.members if member.name == name)
+    return root
+
+
+@pytest.mark.parametrize("bad", rows(BAD_SPECS))
+def test_a_bad_spec_is_refused_at_its_field_with_its_rule(bad: BadSpec) -> None:
+    problems = find_problems(bad_kronjob(bad))
+    assert {problem.path for problem in problems} == {bad.path}
+    assert (bad.offline or bad.message) in str(problems[0])
+
+
+@pytest.mark.parametrize("bad", rows(BY_API))
+def test_what_the_server_refuses_the_check_refuses(bad: BadSpec) -> None:
+    assert bad.path in [problem.path for problem in check(bad_kronjob(bad))]
+
+
+@pytest.mark.parametrize("bad", rows(BY_ENGINE))
+def test_what_only_the_engine_can_judge_the_check_lets_pass(bad: BadSpec) -> None:
+    assert check(bad_kronjob(bad)) == []
+
+
+@pytest.mark.parametrize("bad", rows([bad for bad in BAD_SPECS if bad.path != "metadata.name"]))
+def test_no_kronjob_is_made_of_a_bad_spec(bad: BadSpec) -> None:
+    with pytest.raises(InvalidSpec) as caught:
+        read_kronjob(bad_kronjob(bad))
+    assert {problem.path for problem in caught.value.problems} == {bad.path}
+
+
+@pytest.mark.parametrize("patch", [pytest.param(p, id=name) for name, p in GOOD_SPECS.items()])
+def test_a_good_spec_is_accepted(patch: dict[str, Any]) -> None:
+    obj = merged(good_kronjob(), {"spec": patch})
+    assert find_problems(obj) == []
+    assert read_kronjob(obj).identity == "default/good"
+
+
+def test_all_problems_are_said_at_once() -> None:
+    obj = good_kronjob()
+    obj["kind"] = "KronJobs"
+    obj["metadata"]["name"] = "Backup"
+    obj["spec"] |= {
+        "schedule": "0 25 * * *",
+        "timezone": "Europe/Pari",
+        "window": {"mode": "during", "duration": "2d"},
+        "constraints": {"only": ["hours=8", "dwo=MON"], "never": []},
+        "policy": {"suspend": "yes"},
+        "failedJobsHistoryLimit": -1,
+    }
+    assert sorted(problem.path for problem in find_problems(obj)) == [
+        "kind",
+        "metadata.name",
+        "spec.constraints.never",
+        "spec.constraints.only[1]",
+        "spec.failedJobsHistoryLimit",
+        "spec.policy.suspend",
+        "spec.schedule",
+        "spec.timezone",
+        "spec.window.duration",
+        "spec.window.mode",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("patch", "path", "message"),
+    [
+        pytest.param({"kind": "CronJob"}, "kind", '"CronJob" is not KronJob', id="kind"),
+        pytest.param({"apiVersion": None}, "apiVersion", "it is missing", id="no-version"),
+        pytest.param({"apiVersion": 1}, "apiVersion", "the number 1", id="version-number"),
+        pytest.param({"spce": {}}, "spce", 'did you mean "spec"?', id="top-level"),
+        pytest.param({"metadata": None}, "metadata.name", "it is missing", id="no-metadata"),
+        pytest.param({"metadata": {"name": None}}, "metadata.name", "missing", id="no-name"),
+        pytest.param({"metadata": {"name": "Backup"}}, "metadata.name", "lower case", id="name"),
+        pytest.param({"metadata": {"name": "a..b"}}, "metadata.name", "lower case", id="dots"),
+        pytest.param({"metadata": {"name": 5}}, "metadata.name", "must be text", id="name-number"),
+        pytest.param({"metadata": {"lables": {}}}, "metadata.lables", "labels", id="lables"),
+        pytest.param({"spec": None}, "spec", "it is missing", id="no-spec"),
+    ],
+)
+def test_what_is_around_the_spec_is_checked_too(
+    patch: dict[str, Any], path: str, message: str
+) -> None:
+    (problem,) = find_problems(merged(good_kronjob(), patch))
+    assert problem.path == path
+    assert message in str(problem)
+
+
+def test_a_null_is_as_good_as_nothing() -> None:
+    """The API server drops it, and templates write `timezone:` with nothing behind."""
+    obj = good_kronjob()
+    obj["spec"] |= {
+        "schedule": "0 0 * * * @tz(UTC) @win(after,2h)",
+        "timezone": None,
+        "window": None,
+        "seed": {"strategy": None, "salt": None},
+        "policy": {"suspend": None},
+        "constraints": {"only": None},
+        "failedJobsHistoryLimit": None,
+    }
+    assert find_problems(obj) == []
+    kronjob = read_kronjob(obj)
+    assert kronjob.schedule_text == "0 0 * * * @tz(UTC) @win(after,2h)"
+    assert kronjob.failed_limit == 1
+
+
+def test_a_namespace_may_be_left_to_kubectl() -> None:
+    obj = merged(good_kronjob(), {"metadata": {"namespace": None}})
+    assert find_problems(obj) == []
+    with pytest.raises(InvalidSpec, match=r"metadata\.namespace: it is missing"):
+        read_kronjob(obj)
+
+
+def test_yaml_that_is_no_json_is_refused() -> None:
+    obj = good_kronjob()
+    obj["spec"]["jobTemplate"]["spec"]["activeDeadlineSeconds"] = {1, 2}
+    obj["spec"][True] = "on"
+    messages = [str(problem) for problem in find_problems(obj)]
+    assert len(messages) == 2
+    assert 'spec: a field is called "True", which is not text' in messages[0]
+    assert "spec.jobTemplate: it holds what JSON does not have" in messages[1]
+
+
+@examples(80)
+@given(schedule_texts())
+def test_the_schedule_rules_accept_every_schedule_of_the_engine(text: str) -> None:
+    assert [rule.message for rule in SCHEDULE.rules if not rule.holds(text)] == []
+
+
+@examples(200)
+@given(st.integers(min_value=0, max_value=2**63 - 1))
+def test_the_duration_rule_accepts_every_duration(duration_ns: int) -> None:
+    assert is_match(DURATION, format_duration(duration_ns))
+
+
+def test_the_zone_rule_accepts_every_zone() -> None:
+    assert [zone for zone in zoneinfo.available_timezones() if not is_match(ZONE, zone)] == []
+
+
+def test_the_words_of_the_schema_are_those_of_the_engine() -> None:
+    assert field("window.mode").choices == tuple(Mode)
+    assert set(field("distribution.params.dir").choices) == set(Direction)
+    assert set(field("distribution.params.mu").choices) == set(Anchor)
+    assert field("seed.strategy").choices == tuple(Strategy)
+    assert field("policy.concurrency").choices == tuple(Concurrency)
+    assert field("lastOutcome", STATUS).choices == tuple(Outcome)
+    assert field("constraints.only").longest == DEFAULT_LIMITS.clauses
+    for form in FORMS.values():
+        assert is_match(MODIFIERS_WELL_FORMED, form)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=8,
+)
+
+
+def paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    items: Any = ()
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+    return [path, *(below for key, inner in items for below in paths(inner, (*path, key)))]
+
+
+FULL = merged(good_kronjob(), {"spec": GOOD_SPECS["all-fields"]})
+
+
+@examples(250)
+@given(st.sampled_from(paths(FULL)), json_values)
+def test_any_json_in_any_place_is_read_or_refused(path: tuple[Any, ...], value: Any) -> None:
+    obj: Any = json.loads(json.dumps(FULL))
+    if not path:
+        obj = value
+    else:
+        place = obj
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value
+    problems = find_problems(obj)
+    assert all(len(str(problem)) < 2_000 for problem in problems)
+    try:
+        read_kronjob(obj)
+    except InvalidSpec:
+        return
+    # Where only kubectl looks, at a status for example, there is more freedom.
+    assert not [problem for problem in problems if problem.path.startswith("spec")]
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        pytest.param("@" * 4_000, id="at"),
+        pytest.param('"' * 4_000, id="quotes"),
+        pytest.param("@win(" + "(" * 4_000, id="parentheses"),
+        pytest.param("0" * 4_000, id="zeros"),
+        pytest.param(",".join(["0" * 40] * 90) + "x 0 * * *", id="zeros-in-a-list"),
+        pytest.param("0 " * 2_000, id="fields"),
+        pytest.param("@tz(UTC) " * 400, id="modifiers"),
+        pytest.param('0 0 * * * @seed(stable,salt="' + '\\"' * 2_000, id="escapes"),
+        pytest.param("\ud800 0 * * *", id="surrogate"),
+        pytest.param("x" * 10_000_000, id="ten-megabytes"),
+    ],
+)
+def test_a_hostile_schedule_is_refused_in_bounded_time(schedule: str) -> None:
+    obj = merged(good_kronjob(), {"spec": {"schedule": schedule, "timezone": "UTC"}})
+    with pytest.raises(InvalidSpec) as caught:
+        read_kronjob(obj)
+    assert len(str(caught.value)) < 20_000
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param({"seed": {"salt": "a" * 10**7}}, id="salt"),
+        pytest.param({"timezone": "a" * 10**7}, id="zone"),
+        pytest.param({"constraints": {"only": ["hours=1"] * 10**5}}, id="clauses"),
+        pytest.param({"distribution": {"name": "skewLate", "params": {"shape": 10**5000}}}, id="n"),
+        pytest.param({"failedJobsHistoryLimit": 10**5000}, id="limit"),
+        pytest.param({"failedJobsHistoryLimit": -(10**5000)}, id="negative-limit"),
+        pytest.param({"x" * 10**6: 1}, id="field-name"),
+    ],
+)
+def test_a_hostile_field_is_refused_in_a_few_words(spec: dict[str, Any]) -> None:
+    with pytest.raises(InvalidSpec) as caught:
+        read_kronjob(merged(good_kronjob(), {"spec": spec}))
+    assert len(str(caught.value)) < 2_000
+
+
+def test_a_template_nested_too_deeply_is_refused() -> None:
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    obj = good_kronjob()
+    obj["spec"]["jobTemplate"]["spec"]["extra"] = deep
+    with pytest.raises(InvalidSpec, match="it is nested too deeply"):
+        read_kronjob(obj)
+    while deep:
+        deep = deep.pop()

@@ -1,0 +1,104 @@
+"""The definition that the API server gets: complete, described, bounded and up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kron.kube.resource.definition import definition
+from kron.kube.resource.fields import SPEC
+from kron.kube.resource.kronjob import API_VERSION, KIND, read_kronjob
+from tools import crd
+
+Schema = dict[str, Any]
+
+
+def version() -> dict[str, Any]:
+    (only,) = definition()["spec"]["versions"]
+    found: dict[str, Any] = only
+    return found
+
+
+def schemas(schema: Schema, path: str = "") -> Iterator[tuple[str, Schema]]:
+    yield path, schema
+    for name, inner in schema.get("properties", {}).items():
+        yield from schemas(inner, f"{path}.{name}")
+    if "items" in schema:
+        yield from schemas(schema["items"], f"{path}[]")
+
+
+SCHEMAS = dict(schemas(version()["schema"]["openAPIV3Schema"]))
+
+
+def test_every_field_is_described_so_that_explain_teaches() -> None:
+    assert [path for path, schema in SCHEMAS.items() if len(schema["description"]) < 12] == []
+
+
+def test_every_text_and_list_that_a_rule_looks_at_is_bounded() -> None:
+    """The API server multiplies what a rule could cost by how much it could be given."""
+    unbounded = [
+        path
+        for path, schema in SCHEMAS.items()
+        if "jobTemplate" not in path
+        and (
+            (schema["type"] == "array" and "maxItems" not in schema)
+            or (schema["type"] == "string" and not {"maxLength", "enum"} & schema.keys())
+        )
+    ]
+    assert unbounded == []
+
+
+def test_every_rule_has_a_message_of_one_line() -> None:
+    rules = [rule for s in SCHEMAS.values() for rule in s.get("x-kubernetes-validations", ())]
+    assert len(rules) > 20
+    for rule in rules:
+        assert 10 < len(rule["message"]) < 250
+        assert "\n" not in rule["message"]
+
+
+def test_what_a_modifier_can_say_has_no_default() -> None:
+    """With one, the API server would say it a second time (only a seed is one thing whole)."""
+    with_default = [path for path, schema in SCHEMAS.items() if "default" in schema]
+    assert with_default == [
+        ".spec.seed.strategy",
+        ".spec.successfulJobsHistoryLimit",
+        ".spec.failedJobsHistoryLimit",
+    ]
+
+
+def test_it_is_the_kind_that_is_read() -> None:
+    spec = definition()["spec"]
+    assert f"{spec['group']}/{version()['name']}" == API_VERSION
+    assert spec["names"]["kind"] == KIND
+    assert (spec["names"]["shortNames"], spec["names"]["categories"]) == (["kj"], ["all"])
+    assert version()["subresources"] == {"status": {}}
+
+
+def test_every_column_shows_a_field_that_is_there() -> None:
+    for column in version()["additionalPrinterColumns"]:
+        path = column["jsonPath"].split("[?")[0]
+        assert path in SCHEMAS or path == ".metadata.creationTimestamp"
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.name) for path in crd.files()])
+def test_what_is_made_from_the_fields_is_up_to_date(path: Path) -> None:
+    assert path.read_text(encoding="utf-8") == crd.files()[path], "run python -m tools.crd"
+
+
+def test_the_file_is_the_definition() -> None:
+    assert yaml.safe_load(crd.CRD.read_text(encoding="utf-8")) == definition()
+
+
+def test_the_page_has_every_field_and_its_examples_are_right() -> None:
+    page = crd.PAGE.read_text(encoding="utf-8")
+    for member in SPEC.members:
+        assert f"| `spec.{member.name}` |" in page
+    blocks = [block.partition("```")[0] for block in page.split("```yaml\n")[1:]]
+    whole, short = map(yaml.safe_load, blocks)
+    assert read_kronjob(whole).identity == "prod/db-backup"
+    whole["spec"] = {"jobTemplate": whole["spec"]["jobTemplate"], **short["spec"]}
+    assert read_kronjob(whole).schedule.window.width_s == 3 * 3600

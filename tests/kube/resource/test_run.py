@@ -1,0 +1,192 @@
+"""The Job of a period: its name is the lock, and it says everything about its decision."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from kron.core.decision import Decision, decide_at
+from kron.core.instant import from_text
+from kron.kube.resource.fields import LONGEST_NAME
+from kron.kube.resource.kronjob import KronJob, read_kronjob
+from kron.kube.resource.run import (
+    NAME_LABEL,
+    PERIOD_LABEL,
+    job_name,
+    manual_manifest,
+    read_run,
+    run_manifest,
+)
+from tests.kube.resource.bad_specs import good_kronjob, merged
+
+PERIOD = "2026-03-01T02:30:00Z"
+
+
+def kronjob(name: str = "backup", **spec: Any) -> KronJob:
+    obj = merged(good_kronjob(name, "prod"), {"metadata": {"uid": "u-1"}, "spec": spec})
+    return read_kronjob(obj)
+
+
+def decision(of: KronJob) -> Decision:
+    return decide_at(of.schedule, of.identity, from_text(PERIOD))
+
+
+def test_the_name_of_a_job_is_for_ever() -> None:
+    assert job_name("backup", PERIOD) == "backup-9d949f80f1"
+
+
+def test_the_longest_name_still_makes_a_job() -> None:
+    assert len(job_name("x" * LONGEST_NAME, PERIOD)) == 63
+
+
+def test_a_run_says_everything_about_its_decision() -> None:
+    job = kronjob(window={"mode": "after", "duration": "1h"}, seed={"salt": "a"})
+    manifest = run_manifest(job, decision(job), slack_s=5)
+    metadata = manifest["metadata"]
+    assert (metadata["namespace"], metadata["name"]) == ("prod", job_name("backup", PERIOD))
+    assert metadata["labels"] == {NAME_LABEL: "backup", PERIOD_LABEL: "2026-03-01T02-30-00Z"}
+    assert metadata["annotations"] == {
+        "kron.io/period-id": PERIOD,
+        "kron.io/nominal-time": PERIOD,
+        "kron.io/chosen-time": "2026-03-01T02:39:30Z",
+        "kron.io/window-start": PERIOD,
+        "kron.io/window-end": "2026-03-01T03:30:00Z",
+        "kron.io/seed-hash": decision(job).seed_hash,
+        "kron.io/schedule": "30 2 * * * @win(after,1h) @seed(stable,salt=a)",
+        "kron.io/identity": "prod/backup",
+        "kron.io/engine": "1",
+        "kron.io/attempts": "1",
+    }
+    assert metadata["ownerReferences"] == [
+        {
+            "apiVersion": "kron.io/v1alpha1",
+            "kind": "KronJob",
+            "name": "backup",
+            "uid": "u-1",
+            "controller": True,
+        }
+    ]
+
+
+def test_its_pods_say_it_too() -> None:
+    job = kronjob()
+    manifest = run_manifest(job, decision(job), slack_s=5)
+    pods = manifest["spec"]["template"]["metadata"]
+    assert pods["labels"] == manifest["metadata"]["labels"]
+    assert pods["annotations"] == manifest["metadata"]["annotations"]
+
+
+def test_labels_are_ones_that_kubernetes_takes() -> None:
+    job = kronjob("x" * LONGEST_NAME)
+    for value in run_manifest(job, decision(job), 5)["metadata"]["labels"].values():
+        assert re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?", value)
+
+
+def test_the_template_keeps_its_own_metadata_and_ours_wins() -> None:
+    own = {"labels": {"team": "a", NAME_LABEL: "other"}, "annotations": {"note": "b"}}
+    template = {"metadata": own, "spec": {"template": {"metadata": {"finalizers": ["x/y"], **own}}}}
+    job = kronjob(jobTemplate=template)
+    manifest = run_manifest(job, decision(job), slack_s=5)
+    pods = manifest["spec"]["template"]["metadata"]
+    for metadata in (manifest["metadata"], pods):
+        assert metadata["labels"]["team"] == "a"
+        assert metadata["labels"][NAME_LABEL] == "backup"
+        assert metadata["annotations"]["note"] == "b"
+    assert pods["finalizers"] == ["x/y"]
+    assert run_manifest(job, decision(job), slack_s=5) == manifest  # nothing has been changed
+
+
+@pytest.mark.parametrize(
+    ("ttl", "deadline", "expected"),
+    [
+        pytest.param(10, "10m", 665, id="too-short"),
+        pytest.param(700, "10m", 700, id="long-enough"),
+        pytest.param(10, "0s", 10, id="no-deadline"),
+        pytest.param(None, "10m", None, id="no-ttl"),
+        pytest.param(10, "2000000h", 2**31 - 1, id="more-than-kubernetes-takes"),
+        pytest.param("10", "10m", "10", id="left-to-the-server"),
+    ],
+)
+def test_a_job_does_not_vanish_while_its_period_could_start(
+    ttl: object, deadline: str, expected: object
+) -> None:
+    template = {"spec": {"ttlSecondsAfterFinished": ttl}}
+    job = kronjob(policy={"deadline": deadline}, jobTemplate=template)
+    spec = run_manifest(job, decision(job), slack_s=5)["spec"]
+    assert spec.get("ttlSecondsAfterFinished") == expected
+
+
+def test_a_manual_run_has_no_period() -> None:
+    manifest = manual_manifest(kronjob(), "m4n8x")
+    assert manifest["metadata"]["name"] == "backup-m4n8x"
+    assert manifest["metadata"]["labels"] == {NAME_LABEL: "backup"}
+    assert manifest["metadata"]["annotations"]["kron.io/manual"] == "true"
+    run = read_run(manifest)
+    assert (run.period, run.kronjob, run.owner_uid) == ("", "backup", "u-1")
+
+
+def test_a_run_is_read_back_from_its_job() -> None:
+    job = kronjob()
+    manifest = run_manifest(job, decision(job), slack_s=5)
+    manifest["metadata"] |= {"uid": "j-1", "creationTimestamp": "2026-03-01T02:30:01Z"}
+    run = read_run(manifest)
+    assert (run.namespace, run.name, run.uid) == ("prod", job_name("backup", PERIOD), "j-1")
+    assert (run.owner_uid, run.kronjob, run.period) == ("u-1", "backup", PERIOD)
+    assert run.created_s == from_text("2026-03-01T02:30:01Z")
+    assert (run.is_finished, run.is_failed, run.is_deleting) == (False, False, False)
+    assert run.finished_s is None
+
+
+def condition(kind: str, status: str = "True") -> dict[str, str]:
+    return {"type": kind, "status": status, "lastTransitionTime": "2026-03-01T02:40:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        pytest.param({}, (False, False, None), id="running"),
+        pytest.param(
+            {"conditions": [condition("Suspended")]}, (False, False, None), id="suspended"
+        ),
+        pytest.param(
+            {"conditions": [condition("FailureTarget")]}, (False, False, None), id="failing"
+        ),
+        pytest.param(
+            {"conditions": [condition("Complete", "False")]}, (False, False, None), id="not-yet"
+        ),
+        pytest.param(
+            {"conditions": [condition("Complete")], "completionTime": "2026-03-01T02:39:59Z"},
+            (True, False, "2026-03-01T02:39:59Z"),
+            id="complete",
+        ),
+        pytest.param(
+            {"conditions": [condition("FailureTarget"), condition("Failed")]},
+            (True, True, "2026-03-01T02:40:00Z"),
+            id="failed",
+        ),
+    ],
+)
+def test_how_a_run_ended_is_read(status: dict[str, Any], expected: tuple[object, ...]) -> None:
+    run = read_run({"metadata": {}, "status": status})
+    finished_s = None if expected[2] is None else from_text(str(expected[2]))
+    assert (run.is_finished, run.is_failed, run.finished_s) == (*expected[:2], finished_s)
+
+
+@pytest.mark.parametrize(
+    "owner",
+    [
+        pytest.param({"kind": "KronJob", "uid": "x", "controller": True}, id="no-group"),
+        pytest.param(
+            {"apiVersion": "batch/v1", "kind": "CronJob", "uid": "x", "controller": True},
+            id="other",
+        ),
+        pytest.param(
+            {"apiVersion": "kron.io/v1alpha1", "kind": "KronJob", "uid": "x"}, id="no-controller"
+        ),
+        pytest.param("x", id="text"),
+    ],
+)
+def test_only_its_controller_owns_a_job(owner: object) -> None:
+    assert read_run({"metadata": {"ownerReferences": [owner]}}).owner_uid == ""
