@@ -15,7 +15,7 @@ export NO_MKDOCS_2_WARNING := 1
 PIP_FLAGS := --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types contracts unit coverage docs bench soak format reference constraints clean
+.PHONY: help demo test lint types contracts unit coverage docs cluster bench soak format reference constraints clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; \
@@ -48,6 +48,10 @@ docs: $(STAMP) ## Build the documentation into .site
 coverage: $(STAMP) ## Run them and show what they do not reach, which takes half as long again
 	@$(PY) -m pytest -q -n $(WORKERS) --cov --cov-report=term $(ARGS)
 
+# Needs Go. Nothing to do when it is there; another version of its sources or of Go is built anew.
+cluster: $(STAMP) ## Build the control plane for tests/cluster, once, outside the tree (nine minutes)
+	@$(PY) -m tools.cluster
+
 bench: $(STAMP) ## Run the benchmarks
 	@$(PY) -m bench
 
@@ -58,8 +62,9 @@ format: $(STAMP) ## Format the code and sort its imports
 	@$(PY) -m ruff check --quiet --fix-only .
 	@$(PY) -m ruff format --quiet .
 
-reference: $(STAMP) ## Renew what is made from the commands: docs/krontab.md, share/, console pages
+reference: $(STAMP) ## Renew what is made from the code: reference pages, share/, the CRD, console pages
 	@$(PY) -m tools.reference
+	@$(PY) -m tools.crd
 	@$(PY) -m tools.console
 
 # A new environment without the old pins; the comment at the top of the file is kept.
