@@ -63,6 +63,8 @@ class Code(StrEnum):
     RUNNING = "running"
     NOT_RUNNING = "not-running"
     CONTROL = "control"
+    CLUSTER = "cluster"
+    API = "api"
     # Fuzzy schedules (seed 004). Its names are kept as it spells them; the last six are warnings.
     UNKNOWN_KEYWORD = "UNKNOWN_KEYWORD"
     HOUR_OUT_OF_RANGE = "HOUR_OUT_OF_RANGE"

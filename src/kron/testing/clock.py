@@ -26,6 +26,10 @@ class FakeClock(Clock):
         """The clock that only goes forward."""
         return self._monotonic_ns
 
+    def boot_ns(self) -> int:
+        """The same: this host never sleeps."""
+        return self._monotonic_ns
+
     def advance(self, seconds: float) -> None:
         """Let time pass, whether or not anybody looks."""
         self.advance_ns(round(seconds * SECOND_NS))

@@ -1,0 +1,248 @@
+"""Keeps a sink the same as the API server: a list, then whatever changes, for as long as it runs.
+
+The sink sees each object in the order of its versions, never an older one after a newer one,
+although a list (`refresh`) and the watch may both tell of it at the same time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import aclosing
+from random import random
+
+from kron.kube.client.backoff import Backoff
+from kron.kube.client.client import Client
+from kron.kube.client.errors import EXPIRED, MALFORMED, SILENT, ApiError, no_answer
+from kron.kube.client.resources import Resource
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+
+    Object = dict[str, Any]
+    Key = tuple[str, str]
+
+    class Sink(Protocol):
+        """Who wants to know. An error that it raises ends the reflector: it is a bug."""
+
+        def put(self, obj: Object) -> None:
+            """An object is new or has changed."""
+
+        def drop(self, obj: Object) -> None:
+            """An object is gone; this is the last that was known of it."""
+
+        def keep(self, names: set[Key], namespace: str | None) -> None:
+            """After a list: of `namespace` (None: all), forget whoever is not in it."""
+
+
+_WATCH_S = 300
+"""How long a watch is asked for, at least; up to twice as long, so that not all end at once."""
+
+_LIVED_S = 1.0
+"""A watch that ends sooner than this, and told nothing, did not work."""
+
+_RESUMABLE = frozenset((0, 429, 500, 502, 503))
+"""Answers that say nothing about the version: it may still be good. Others ask for a new list."""
+
+_MOST_RESUMPTIONS = 10
+"""After as many failures in a row the version itself is suspected."""
+
+
+class Reflector:
+    """A list and a watch of one resource, in one namespace or (None) in all."""
+
+    def __init__(
+        self,
+        client: Client,
+        resource: Resource,
+        namespace: str | None,
+        sink: Sink,
+        *,
+        selector: str = "",
+        silence_s: float = 120,
+        observe_restart: Callable[[str], None],
+        backoff: Backoff | None = None,
+    ) -> None:
+        self.synced = asyncio.Event()
+        """Set once the sink has had a whole list."""
+        self.trouble = ""
+        """What the last error was, in full."""
+        self._client = client
+        self._resource = resource
+        self._namespace = namespace
+        self._sink = sink
+        self._selector = selector
+        self._silence_s = silence_s
+        self._observe_restart = observe_restart
+        self._backoff = backoff or Backoff()
+        self._listing = asyncio.Lock()
+        self._version = ""
+        """Where the watch resumes; '' if it needs a list first."""
+        self._versions: dict[Key, str] = {}
+        """What the sink has."""
+        self._told: dict[Key, str] = {}
+        """What the watch told since the list under way began, deletions too."""
+        self._floor = ""
+        """The version of the last list. A watch that is behind it tells old news."""
+        self._failures = 0
+
+    async def run(self) -> None:
+        """List, watch, resume, for ever."""
+        while True:
+            try:
+                if not self._version:
+                    self._version = await self._list(is_watched=False)
+                reason, wait_s = await self._watch()
+            except ApiError as error:
+                reason, wait_s = self._after(error)
+            self._observe_restart(reason)
+            await asyncio.sleep(wait_s)
+
+    async def refresh(self) -> None:
+        """List now, beside the watch; when it returns, the sink has what there was at the call.
+
+        The server may be unavailable: then an ApiError, and the sink has what it had.
+        """
+        await self._list(is_watched=True)
+
+    async def _list(self, *, is_watched: bool) -> str:
+        """Bring the sink up to a consistent list; the version of that list."""
+        async with self._listing:
+            self._told.clear()
+            listed: set[Key] = set()
+            version = ""
+            pages = self._client.pages(self._resource, self._namespace, selector=self._selector)
+            async with aclosing(pages):
+                async for items, at_version in pages:
+                    version = at_version
+                    for obj in items:
+                        key, at = self._identity(obj)
+                        listed.add(key)
+                        self._put_listed(key, at, obj, is_watched=is_watched)
+            for key in self._versions.keys() - listed:
+                if not is_newer(self._told.get(key, version), version):
+                    del self._versions[key]
+            self._told.clear()
+            self._floor = version
+            self._sink.keep(set(self._versions), self._namespace)
+            self.synced.set()
+            return version
+
+    def _put_listed(self, key: Key, version: str, obj: Object, *, is_watched: bool) -> None:
+        """Put an object of a list, unless the sink has it, or the watch knows better."""
+        known = self._versions.get(key)
+        if known == version:
+            return
+        if is_watched:
+            latest = self._told.get(key, known)
+            if latest is not None and not is_newer(version, latest):
+                return
+        # Without a watch the list is right even if its versions are lower than what was known:
+        # the server's storage was restored from a backup.
+        self._versions[key] = version
+        self._sink.put(obj)
+
+    async def _watch(self) -> tuple[str, float]:
+        """One watch, to its end: why it ended, and how long to wait before the next."""
+        loop = asyncio.get_running_loop()
+        began_s = loop.time()
+        has_told = False
+        timeout_s = int(_WATCH_S * (1 + random()))  # noqa: S311
+        events = self._client.events(
+            self._resource,
+            self._namespace,
+            self._version,
+            selector=self._selector,
+            timeout_s=timeout_s,
+            silence_s=self._silence_s,
+        )
+        try:
+            async with aclosing(events):
+                async for kind, obj in events:
+                    has_told = True
+                    self._take(kind, obj)
+        finally:
+            if has_told or loop.time() - began_s >= _LIVED_S:
+                self._backoff.reset()
+                self._failures = 0
+        if has_told or loop.time() - began_s >= _LIVED_S:
+            return "end", 0.0
+        return "end", self._backoff.next_s()
+
+    def _take(self, kind: str, obj: Object) -> None:
+        """What a watch tells."""
+        if kind == "BOOKMARK":
+            self._version = _version(self._resource, obj)
+            return
+        key, version = self._identity(obj)
+        if is_newer(version, self._floor):
+            self._take_newer(kind, key, version, obj)
+        self._version = version
+
+    def _take_newer(self, kind: str, key: Key, version: str, obj: Object) -> None:
+        known = self._versions.get(key)
+        if known is not None and not is_newer(version, known):
+            return
+        if self._listing.locked():
+            self._told[key] = version
+        if kind == "DELETED":
+            self._versions.pop(key, None)
+            self._sink.drop(obj)
+        elif kind in ("ADDED", "MODIFIED"):
+            self._versions[key] = version
+            self._sink.put(obj)
+
+    def _after(self, error: ApiError) -> tuple[str, float]:
+        """Decide how to go on after an error: the reason to give, and how long to wait."""
+        self._failures += 1
+        self.trouble = str(error)
+        # A server whose storage was restored from a backup lets a watch wait in silence for a
+        # version that is long to come, so a silence is not resumed from where it was.
+        is_resumable = error.status in _RESUMABLE and error.reason not in (MALFORMED, SILENT)
+        if not is_resumable or self._failures > _MOST_RESUMPTIONS:
+            self._version = ""
+            self._failures = 0
+        wait_s = self._backoff.next_s(error.retry_after_s)
+        if error.status == EXPIRED:
+            return "expired", wait_s
+        if error.reason == SILENT:
+            return "silent", wait_s
+        return "error", wait_s
+
+    def _identity(self, obj: Object) -> tuple[Key, str]:
+        """The namespace and name of an object, and its version."""
+        try:
+            metadata = obj["metadata"]
+            name, namespace = metadata["name"], metadata.get("namespace", "")
+            version = metadata["resourceVersion"]
+        except (KeyError, TypeError, AttributeError):
+            name = namespace = version = None
+        if isinstance(name, str) and isinstance(namespace, str) and isinstance(version, str):
+            return (namespace, name), version
+        raise _malformed(self._resource)
+
+
+def is_newer(version: str, than: str) -> bool:
+    """Whether one version of an object comes after another.
+
+    Versions that are not numbers cannot be compared: then the later to arrive is taken for newer.
+    """
+    if version.isascii() and version.isdigit() and than.isascii() and than.isdigit():
+        # As numbers, but without making numbers: a hostile one may have a million digits.
+        mine, other = version.lstrip("0"), than.lstrip("0")
+        return (len(mine), mine) > (len(other), other)
+    return version != than
+
+
+def _version(resource: Resource, obj: Object) -> str:
+    metadata = obj.get("metadata")
+    version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
+    if isinstance(version, str) and version:
+        return version
+    raise _malformed(resource)
+
+
+def _malformed(resource: Resource) -> ApiError:
+    why = "an object has no name or no version"
+    return no_answer(f"watch {resource.plural}", why, reason=MALFORMED, is_sent=False)

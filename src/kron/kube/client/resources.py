@@ -1,0 +1,50 @@
+"""The kinds of object that Kron reads and writes, and where the API server keeps them."""
+
+from __future__ import annotations
+
+from kron.core.frozen import Frozen, derived
+
+
+class Resource(Frozen):
+    """A kind of object: its group ('' for the core group), version and plural name."""
+
+    group: str
+    version: str
+    plural: str
+    is_namespaced: bool = True
+    is_urgent: bool = False
+    """Requests for it do not queue behind others: a lease is renewed in the middle of a burst."""
+    prefix: str = derived()
+    """The path of its group and version."""
+
+    def __post_init__(self) -> None:
+        base = f"/apis/{self.group}" if self.group else "/api"
+        self._derive(prefix=f"{base}/{self.version}")
+
+    def path(self, namespace: str | None, name: str = "", subresource: str = "") -> str:
+        """The path of an object, or of the collection if `name` is ''; None: of all namespaces."""
+        path = self.prefix
+        if namespace is not None and self.is_namespaced:
+            path = f"{path}/namespaces/{_segment(namespace)}"
+        path = f"{path}/{self.plural}"
+        if name:
+            path = f"{path}/{_segment(name)}"
+        return f"{path}/{subresource}" if subresource else path
+
+
+def _segment(name: str) -> str:
+    """A name as one segment of a path. A real one needs no escapes; a hostile one stays one."""
+    if name.isascii() and name.replace("-", "").isalnum():
+        return name
+    from urllib.parse import quote
+
+    escaped = quote(name, safe="", errors="surrogatepass")
+    return escaped.replace(".", "%2E") if escaped in ("", ".", "..") else escaped
+
+
+KRONJOBS = Resource("kron.io", "v1alpha1", "kronjobs")
+JOBS = Resource("batch", "v1", "jobs")
+CRONJOBS = Resource("batch", "v1", "cronjobs")
+LEASES = Resource("coordination.k8s.io", "v1", "leases", is_urgent=True)
+EVENTS = Resource("", "v1", "events")
+NAMESPACES = Resource("", "v1", "namespaces", is_namespaced=False)

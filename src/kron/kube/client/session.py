@@ -1,0 +1,134 @@
+"""Connections to the API server together with what they are signed with.
+
+A session is made anew when the credentials are no longer fresh or were refused. Connections are
+kept as long as they present the same certificate and believe the same ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import aiohttp
+
+from kron.core.errors import KronError
+from kron.kube.client.access import Access
+from kron.kube.client.credentials import Credential
+from kron.kube.client.errors import CREDENTIALS, ApiError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import ssl
+
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+BRIEF = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+UNBOUNDED = aiohttp.ClientTimeout(total=None)
+"""Other than this, a request is bounded as a whole, by asyncio.timeout."""
+
+_KINDS = [
+    (content_type, accept) for content_type in (JSON, MERGE_PATCH) for accept in (JSON, BRIEF)
+]
+
+
+class Session:
+    """Connections, the credential that goes with them, and the headers of requests."""
+
+    def __init__(
+        self,
+        connections: aiohttp.ClientSession,
+        credential: Credential,
+        authority: bytes,
+        user_agent: str,
+    ) -> None:
+        self.connections = connections
+        self.credential = credential
+        self.authority = authority
+        """The certificates that the connections believe."""
+        self.headers = {kind: _headers(*kind, credential, user_agent) for kind in _KINDS}
+        """By what is sent and what is to be answered."""
+        self.is_refused = False
+
+
+class Sessions:
+    """The session to use now."""
+
+    def __init__(self, access: Access, user_agent: str) -> None:
+        self._access = access
+        self._user_agent = user_agent
+        self._session: Session | None = None
+        self._retired: list[aiohttp.ClientSession] = []
+        self._signing_in = asyncio.Lock()
+
+    async def current(self) -> Session:
+        """A session whose credential is fresh and was not refused."""
+        if self._session is not None and self._is_good(self._session):
+            return self._session
+        async with self._signing_in:
+            # Somebody else may have been faster.
+            if self._session is None or not self._is_good(self._session):
+                try:
+                    self._session = await self._next(self._session)
+                except KronError as error:
+                    # The server is not to blame, but it is a request that failed, as others fail.
+                    raise ApiError(0, error.message, reason=CREDENTIALS, fix=error.fix) from error
+            return self._session
+
+    def forget(self, session: Session) -> None:
+        """Do not use this one again: the server refused it, or we refused the server."""
+        session.is_refused = True
+
+    async def close(self) -> None:
+        """Close every connection."""
+        if self._session is not None:
+            self._retired.append(self._session.connections)
+            self._session = None
+        while self._retired:
+            await self._retired.pop().close()
+
+    def _is_good(self, session: Session) -> bool:
+        return not session.is_refused and self._access.credentials.is_fresh(session.credential)
+
+    async def _next(self, last: Session | None) -> Session:
+        credential = await self._access.credentials.read()
+        authority = self._access.authority.read()
+        if (
+            last is not None
+            and authority == last.authority
+            and credential.has_same_certificate(last.credential)
+        ):
+            return Session(last.connections, credential, authority, self._user_agent)
+        context = self._access.ssl_context(credential)
+        # Requests under way go on with the old certificate; only the one before that is closed.
+        while self._retired:
+            await self._retired.pop().close()
+        if last is not None:
+            self._retired.append(last.connections)
+        return Session(_connections(context), credential, authority, self._user_agent)
+
+
+def _connections(context: ssl.SSLContext | None) -> aiohttp.ClientSession:
+    # Requests are limited by the client: here, a watch or the lease would wait for others.
+    connector = aiohttp.TCPConnector(
+        limit=0, ssl=True if context is None else context, keepalive_timeout=60
+    )
+    return aiohttp.ClientSession(
+        connector=connector,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,
+        timeout=UNBOUNDED,
+        read_bufsize=2**18,
+    )
+
+
+def _headers(
+    content_type: str, accept: str, credential: Credential, user_agent: str
+) -> dict[str, str]:
+    headers = {
+        "Accept": accept,
+        "Accept-Encoding": "identity",
+        "Content-Type": content_type,
+        "User-Agent": user_agent,
+    }
+    if credential.token:
+        headers["Authorization"] = f"Bearer {credential.token}"
+    return headers
