@@ -15,9 +15,11 @@ from kron.console.program import Program
 from kron.console.reference import Command, commands
 from kron.krond.program import KROND
 from kron.krontab.program import KRONTAB
+from kron.kube.kronctl.program import KRONCTL
+from kron.kube.operator.program import OPERATOR
 
 ROOT = Path(__file__).parent.parent
-PROGRAMS = (KRONTAB, KROND)
+PROGRAMS = (KRONTAB, KROND, OPERATOR, KRONCTL)
 MADE = ("bash-completion", "fish", "man", "zsh")
 """The directories in share/ that hold nothing else. The rest of it is written by hand."""
 

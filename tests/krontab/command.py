@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 from kron.console.program import INTERRUPTED
-from kron.krontab.program import EXIT_CODES, main
+from kron.krontab.program import EXIT_CODES, KRONTAB
 from tests.krontab.schemas import validate
 
 PROGRAM = (sys.executable, "-m", "kron.krontab")
@@ -55,6 +55,9 @@ class Ran(NamedTuple):
 class Krontab:
     """The command in a directory of its own, which is also where its home lies."""
 
+    program = KRONTAB
+    module = "kron.krontab"
+
     def __init__(self, directory: Path) -> None:
         self.directory = make_directory(directory / "here")
         self.home = make_directory(directory / "home")
@@ -85,7 +88,7 @@ class Krontab:
     ) -> Ran:
         """Run it as a shell would, in a pipe. `environment` is added to a clean one."""
         ran = subprocess.run(
-            [*PROGRAM, *words],
+            [sys.executable, "-m", self.module, *words],
             input=as_bytes(given),
             capture_output=True,
             cwd=self.directory,
@@ -104,7 +107,7 @@ class Krontab:
         """Run it within this process: the same, and a hundred times as fast."""
         whole = {**self.environment, **(environment or {})}
         with self._place(whole), _streams(as_bytes(given)) as (out, err):
-            code = main(words)
+            code = self.program.main(words)
             out.flush()
             err.flush()
             ran = Ran(code, _text(out), _text(err))

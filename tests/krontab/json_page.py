@@ -11,6 +11,8 @@ import shlex
 import tempfile
 from pathlib import Path
 
+from kron.krontab.program import KRONTAB
+from kron.kube.kronctl.program import KRONCTL
 from tests.krontab.command import Krontab
 from tests.krontab.files import log
 
@@ -38,7 +40,7 @@ def output(krontab: Krontab, command: str) -> str:
     """What a command of the page prints, as if it ran where the page says."""
     place = str(krontab.directory)
     name, *words = shlex.split(command.replace("\\\n", " ").replace(PLACE, place))
-    assert name == "krontab"
+    krontab.program = {"krontab": KRONTAB, "kronctl": KRONCTL}[name]
     return krontab(*words).out.replace(place, PLACE)
 
 

@@ -14,7 +14,12 @@ from tests.krontab.schemas import names, validate
 
 TEXT = PAGE.read_text(encoding="utf-8")
 EXAMPLES = examples(TEXT)
-LONG = {"krontab.heatmap/1", "krontab.fuzzy.compile/1", "krontab.fuzzy.conformance/1"}
+LONG = {
+    "krontab.heatmap/1",
+    "krontab.fuzzy.compile/1",
+    "krontab.fuzzy.conformance/1",
+    "kronctl.explain/1",
+}
 """Documents too long for an example here."""
 UNREPEATABLE = {"krond.status/1"}
 """Those whose example cannot be printed again: it has a process id in it."""

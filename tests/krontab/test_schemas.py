@@ -19,12 +19,13 @@ import kron
 from kron.console.program import Program
 from kron.krond.program import KROND
 from kron.krontab.program import KRONTAB
+from kron.kube.kronctl.program import KRONCTL
 from tests.krontab.command import AT, Krontab
 from tests.krontab.files import GOOD
 from tests.krontab.schemas import DIRECTORY, names, schema, validate
 
 SOURCE = Path(next(iter(kron.__path__)))
-PROGRAMS = (KRONTAB, KROND)
+PROGRAMS = (KRONTAB, KROND, KRONCTL)
 SHARED = {"add": "edit", "remove": "edit"}
 """Commands whose answers have one form."""
 

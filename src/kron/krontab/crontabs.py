@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
+from kron.console.input import standard_input
 from kron.jobs.crontab.account import Accounts
 from kron.jobs.crontab.crontab import Crontab, Kind, Place, place_of, read_crontab
 from kron.jobs.crontab.zone import system_zone
 from kron.jobs.identity import Node
 from kron.jobs.source import STANDARD_INPUT, own_access, read_file
-from kron.krontab.jobs import standard_input
 
 
 def add_crontab_options(group: argparse._ActionsContainer) -> None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
 
+from kron.console.input import standard_input
 from kron.console.parser import add_insecure_config, add_node_id, path
 from kron.console.progress import Progress
+from kron.console.subject import Subject
 from kron.console.terminal import Terminal
 from kron.console.usage import UsageError
 from kron.core.errors import Code, KronError, quoted
-from kron.core.frozen import Frozen
-from kron.core.limits import DEFAULT_LIMITS
-from kron.core.schedule import Schedule
-from kron.engine.job import Job
 from kron.jobs.configuration import Configuration, default_paths, load
 from kron.jobs.document import read_document
 from kron.jobs.entry import Entry, read_schedule
@@ -50,27 +47,6 @@ def add_source(parser: ArgumentParser, *, identity: bool = False) -> None:
         )
 
 
-class Subject(Frozen):
-    """What a question is about: a job of a file, or a schedule on the command line."""
-
-    name: str
-    identity: str
-    schedule_text: str
-    schedule: Schedule
-    path: str = ""
-    line: int = 0
-
-    @property
-    def job(self) -> Job:
-        """What the engine needs to know of it."""
-        return Job(self.identity, self.schedule)
-
-    @property
-    def place(self) -> str:
-        """`file:line`, or where else it came from."""
-        return f"{self.path}:{self.line}" if self.path else "--schedule"
-
-
 def now() -> datetime:
     """The one place where krontab reads the clock."""
     return datetime.now(UTC)
@@ -101,16 +77,6 @@ def load_configuration(arguments: Namespace, terminal: Terminal) -> Configuratio
         return configuration.replace(documents=(*configuration.documents, document))
 
 
-def standard_input() -> bytes:
-    if sys.stdin is None:
-        raise KronError(Code.FILE_UNREADABLE, "standard input is closed")
-    data = sys.stdin.buffer.read(DEFAULT_LIMITS.file_bytes + 1)
-    if len(data) > DEFAULT_LIMITS.file_bytes:
-        message = f"standard input is longer than {DEFAULT_LIMITS.file_bytes} bytes"
-        raise KronError(Code.LIMIT, message)
-    return data
-
-
 def find_subject(arguments: Namespace, terminal: Terminal) -> Subject:
     """The job that the command line names, or the schedule that it gives."""
     _check_identity(arguments.identity)
@@ -122,7 +88,7 @@ def find_subject(arguments: Namespace, terminal: Terminal) -> Subject:
             message = "--schedule needs --identity: the choice follows from it"
             raise UsageError(Code.IDENTITY, message, fix="for example --identity prod/db-backup")
         schedule = read_schedule(arguments.schedule, arguments.identity)
-        return Subject("-", arguments.identity, arguments.schedule, schedule)
+        return Subject("-", arguments.identity, arguments.schedule, schedule, origin="--schedule")
     if arguments.job is None:
         raise UsageError(Code.JOB_UNKNOWN, "no job is named", fix="krontab list shows all jobs")
     entry = load_configuration(arguments, terminal).checked().entry(arguments.job)

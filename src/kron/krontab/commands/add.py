@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from shlex import join as join_shell_words
 
+from kron.console.input import standard_input
 from kron.console.parser import Parser, add_format
 from kron.console.terminal import Terminal
 from kron.console.usage import UsageError
@@ -15,7 +16,6 @@ from kron.jobs.entry import read_schedule
 from kron.jobs.fields import FIELDS, REPEATABLE
 from kron.jobs.line import compose
 from kron.jobs.quoting import join_words
-from kron.krontab.jobs import standard_input
 from kron.krontab.target import add_target, change_file, report_change
 
 TYPE_CHECKING = False

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 
+from kron.console.listing import (
+    IN,
+    NEXT_RUN,
+    add_sorting,
+    next_cells,
+    next_fields,
+    next_first,
+    next_runs,
+)
 from kron.console.parser import Parser, add_at, add_format
-from kron.console.progress import Progress
 from kron.console.table import table
 from kron.console.terminal import Terminal
-from kron.console.times import distance
 from kron.core.decision import Decision
 from kron.core.frozen import Frozen
 from kron.core.instant import to_seconds, to_text
-from kron.engine.agenda import next_run
 from kron.jobs.entry import Entry
 from kron.krontab.jobs import add_source, load_configuration, moment_of
 
@@ -40,11 +46,7 @@ class Listed(Frozen):
 
 
 _ORDERS: dict[str, Callable[[Listed], tuple[object, ...]]] = {
-    "next": lambda listed: (
-        listed.decision is None,
-        listed.decision.chosen_s if listed.decision else 0,
-        listed.entry.name,
-    ),
+    "next": lambda listed: (next_first(listed.decision), listed.entry.name),
     "name": lambda listed: (listed.entry.name, listed.entry.path),
     "file": lambda listed: (listed.entry.path, listed.entry.line),
 }
@@ -52,10 +54,7 @@ _ORDERS: dict[str, Callable[[Listed], tuple[object, ...]]] = {
 
 def add_arguments(parser: Parser) -> None:
     """The arguments of the command."""
-    parser.add_argument(
-        "--sort", choices=tuple(_ORDERS), default="next", help="the order; default: next"
-    )
-    parser.add_argument("--reverse", action="store_true", help="the other way round")
+    add_sorting(parser, tuple(_ORDERS))
     parser.add_argument(
         "--name", metavar="PATTERN", help="only jobs whose name matches, with * and ? as in a shell"
     )
@@ -74,7 +73,8 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         for name in sorted({entry.name for entry in chosen}):
             terminal.print(name)
         return 0
-    listed = list(_next_runs(chosen, at_s, terminal))
+    decisions = next_runs([entry.job for entry in chosen], at_s, terminal)
+    listed = list(map(Listed, chosen, decisions))
     listed.sort(key=_ORDERS[arguments.sort], reverse=arguments.reverse)
     if arguments.format == "json":
         terminal.print_json(_document(listed, at_s))
@@ -83,10 +83,10 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         where = "match" if configuration.documents else "are there"
         terminal.error(f"no jobs {where}; krontab add makes one, --file names other files")
         return 0
-    head = ("NAME", "NEXT RUN (UTC)", "IN", "SCHEDULE", "FILE")
+    head = ("NAME", NEXT_RUN, IN, "SCHEDULE", "FILE")
     rows = [_row(each, at_s) for each in listed]
     styles = {"NAME": "bold", "FILE": "dim"}
-    for line in table(terminal, head, rows, right=("IN",), styles=styles):
+    for line in table(terminal, head, rows, right=(IN,), styles=styles):
         terminal.print(line)
     return 0
 
@@ -96,22 +96,10 @@ def _is_wanted(entry: Entry, arguments: Namespace) -> bool:
     return by_name and (arguments.user is None or entry.task.user == arguments.user)
 
 
-def _next_runs(entries: list[Entry], at_s: int, terminal: Terminal) -> Iterator[Listed]:
-    with Progress(terminal, "looking ahead", len(entries)) as progress:
-        for entry in entries:
-            is_suspended = entry.schedule.policy.suspend
-            yield Listed(entry, None if is_suspended else next_run(entry.job, at_s))
-            progress.advance()
-
-
 def _row(listed: Listed, at_s: int) -> tuple[str, str, str, str, str]:
     entry = listed.entry
-    place = f"{entry.path}:{entry.line}"
-    if listed.decision is None or listed.decision.chosen_s is None:
-        state = "suspended" if entry.schedule.policy.suspend else "none soon"
-        return entry.name, state, "", entry.schedule_text, place
-    chosen_s = listed.decision.chosen_s
-    return entry.name, to_text(chosen_s), distance(chosen_s - at_s), entry.schedule_text, place
+    chosen, distance = next_cells(entry.job, listed.decision, at_s)
+    return entry.name, chosen, distance, entry.schedule_text, f"{entry.path}:{entry.line}"
 
 
 def _document(listed: list[Listed], at_s: int) -> dict[str, Any]:
@@ -123,8 +111,7 @@ def _document(listed: list[Listed], at_s: int) -> dict[str, Any]:
 
 
 def _job(listed: Listed) -> dict[str, Any]:
-    entry, decision = listed.entry, listed.decision
-    chosen_s = None if decision is None else decision.chosen_s
+    entry = listed.entry
     return {
         "name": entry.name,
         "identity": entry.identity,
@@ -136,6 +123,5 @@ def _job(listed: Listed) -> dict[str, Any]:
         "user": entry.task.user or None,
         "description": entry.description,
         "suspended": entry.schedule.policy.suspend,
-        "next_period": None if decision is None else decision.period_id,
-        "next_run": None if chosen_s is None else to_text(chosen_s),
+        **next_fields(listed.decision),
     }
