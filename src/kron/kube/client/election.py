@@ -1,9 +1,9 @@
 """Which of several replicas acts: the one that holds a Lease, renewed every few seconds.
 
 Time is measured on our own clock only, one that cannot be set and goes on while the host sleeps.
-We may act until `deadline_s` after the last renewal that succeeded, counted from before it was sent;
-another takes over when it has seen the lease unchanged for `duration_s`, which is longer. So two act
-at once only if a clock runs wild.
+We may act until `deadline_s` after the last renewal that succeeded, counted from before it was
+sent; another takes over when it has seen the lease unchanged for `duration_s`, which is longer. So
+two act at once only if a clock runs wild.
 The identity must be unique to the process: a lease that bears it is taken for our own.
 """
 

@@ -1,0 +1,196 @@
+"""`kronctl list`: KronJobs with their next run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from fnmatch import fnmatchcase
+
+from kron.console.listing import (
+    IN,
+    NEXT_RUN,
+    add_sorting,
+    next_cells,
+    next_fields,
+    next_first,
+    next_runs,
+)
+from kron.console.parser import Parser, add_at, add_format
+from kron.console.table import table
+from kron.console.terminal import Terminal
+from kron.core.decision import Decision
+from kron.core.frozen import Frozen
+from kron.core.instant import to_text
+from kron.kube.kronctl.cluster import check_source, find_all, reach
+from kron.kube.kronctl.kronjobs import Found, add_source, note_namespace, read_files
+from kron.kube.kronctl.moment import moment_s
+from kron.kube.resource.kronjob import read_kronjob
+from kron.kube.resource.problem import InvalidSpec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from typing import Any
+
+    from kron.kube.client.client import Client
+
+DESCRIPTION = """\
+List KronJobs with their next run, how the last period ended and how many of their Jobs are active.
+A KronJob that is suspended has no next run, and neither has one whose constraints reject its next
+twenty thousand periods. One whose spec is invalid is listed as such."""
+EXAMPLES = (
+    ("kronctl list -A", "those of all namespaces, the next one first"),
+    ("kronctl list -n prod -l team=data --sort name", "some of those of one namespace, by name"),
+    ("kronctl list -f manifests/", "those of manifests, without a cluster"),
+)
+
+
+class Listed(Frozen):
+    """A KronJob, or one that is not valid, and its next run if it has one."""
+
+    namespace: str
+    name: str
+    content: dict[str, Any]
+    found: Found | None
+    decision: Decision | None = None
+
+    @property
+    def identity(self) -> str:
+        """Its namespace and name."""
+        return f"{self.namespace}/{self.name}"
+
+    def status(self, key: str) -> Any:
+        """A field of its status."""
+        status = self.content.get("status")
+        return status.get(key) if isinstance(status, dict) else None
+
+    @property
+    def active(self) -> int:
+        """How many of its Jobs have not finished."""
+        active = self.status("active")
+        return len(active) if isinstance(active, list) else 0
+
+
+_ORDERS: dict[str, Callable[[Listed], tuple[object, ...]]] = {
+    "next": lambda listed: (next_first(listed.decision), listed.identity),
+    "name": lambda listed: (listed.identity,),
+}
+
+
+def add_arguments(parser: Parser) -> None:
+    """The arguments of the command."""
+    add_sorting(parser, tuple(_ORDERS))
+    parser.add_argument(
+        "--name", metavar="PATTERN", help="only names that match, with * and ? as in a shell"
+    )
+    parser.add_argument(
+        "-l", "--selector", default="", metavar="LABELS", help="only those with these labels"
+    )
+    add_at(parser, "the moment to look ahead from")
+    add_format(parser, names="one NAMESPACE/NAME a line")
+    add_source(parser, all_namespaces=True)
+
+
+def run(arguments: Namespace, terminal: Terminal) -> int:
+    """Run the command."""
+    check_source(arguments)
+    at_s = moment_s(arguments)
+    known = _of_files(arguments, terminal) if arguments.file else _of_cluster(arguments)
+    wanted = arguments.name or "*"
+    listed = [each for each in known if fnmatchcase(each.name, wanted)]
+    if arguments.format == "names":
+        for name in sorted(each.identity for each in listed):
+            terminal.print(name)
+        return 0
+    valid = [each for each in listed if each.found is not None]
+    jobs = [each.found.kronjob.job for each in valid if each.found is not None]
+    coming = dict(
+        zip([each.identity for each in valid], next_runs(jobs, at_s, terminal), strict=True)
+    )
+    listed = [each.replace(decision=coming.get(each.identity)) for each in listed]
+    listed.sort(key=_ORDERS[arguments.sort], reverse=arguments.reverse)
+    if arguments.format == "json":
+        terminal.print_json(
+            {
+                "schema": "kronctl.list/1",
+                "at": to_text(at_s),
+                "kronjobs": [_document(each) for each in listed],
+            }
+        )
+        return 0
+    _print(listed, at_s, terminal, is_file=bool(arguments.file))
+    return 0
+
+
+def _of_files(arguments: Namespace, terminal: Terminal) -> list[Listed]:
+    known = read_files(arguments.file, arguments.namespace)
+    note_namespace(known, terminal)
+    return [
+        Listed(found.kronjob.namespace, found.kronjob.name, found.content, found) for found in known
+    ]
+
+
+def _of_cluster(arguments: Namespace) -> list[Listed]:
+    from kron.kube.client.resources import KRONJOBS
+
+    async def ask(client: Client, namespace: str) -> list[dict[str, Any]]:
+        within = None if arguments.all_namespaces else namespace
+        return await find_all(client, KRONJOBS, within, arguments.selector)
+
+    return list(map(_listed, reach(arguments, ask)))
+
+
+def _listed(content: dict[str, Any]) -> Listed:
+    metadata = content["metadata"]
+    found = None
+    with suppress(InvalidSpec):  # it is listed as such
+        found = Found(read_kronjob(content), content)
+    return Listed(metadata["namespace"], metadata["name"], content, found)
+
+
+def _print(listed: list[Listed], at_s: int, terminal: Terminal, *, is_file: bool) -> None:
+    if not listed:
+        terminal.error("no KronJobs are there; -A looks in all namespaces, -f in files")
+        return
+    others = ("SCHEDULE", "FILE") if is_file else ("LAST", "ACTIVE", "SCHEDULE")
+    head = ("NAME", NEXT_RUN, IN, *others)
+    rows = [_row(each, at_s, is_file=is_file) for each in listed]
+    styles = {"NAME": "bold", "FILE": "dim"}
+    for line in table(terminal, head, rows, right=(IN, "ACTIVE"), styles=styles):
+        terminal.print(line)
+    if any(each.found is None for each in listed):
+        terminal.error("note: what is invalid is in its status: kubectl describe kronjob NAME")
+
+
+def _row(listed: Listed, at_s: int, *, is_file: bool) -> tuple[str, ...]:
+    found = listed.found
+    if found is None:
+        spec = listed.content.get("spec")
+        text = str(spec.get("schedule", "")) if isinstance(spec, dict) else ""
+        cells = ("invalid", "")
+    else:
+        text = found.kronjob.schedule_text
+        cells = next_cells(found.kronjob.job, listed.decision, at_s)
+    if is_file:
+        assert found is not None
+        return listed.identity, *cells, text, f"{found.path}:{found.line}"
+    return listed.identity, *cells, listed.status("lastOutcome") or "", str(listed.active), text
+
+
+def _document(listed: Listed) -> dict[str, Any]:
+    found = listed.found
+    return {
+        "namespace": listed.namespace,
+        "name": listed.name,
+        "identity": listed.identity,
+        "path": (found and found.path) or None,
+        "line": (found and found.line) or None,
+        "valid": found is not None,
+        "schedule": None if found is None else found.kronjob.schedule_text,
+        "timezone": None if found is None else found.kronjob.schedule.zone.key,
+        "suspended": found is not None and found.kronjob.schedule.policy.suspend,
+        "last_period": listed.status("lastPeriodID"),
+        "last_outcome": listed.status("lastOutcome"),
+        "active": listed.active,
+        **next_fields(listed.decision),
+    }

@@ -1,0 +1,114 @@
+"""`kronctl trigger`: start a run of a KronJob now, outside any period."""
+
+from __future__ import annotations
+
+from kron.console.parser import Parser
+from kron.console.progress import Progress
+from kron.console.terminal import Terminal
+from kron.core.errors import Code, KronError
+from kron.kube.kronctl.cluster import CONFLICT, Name, add_cluster, find, name_of, reach
+from kron.kube.resource.kronjob import read_kronjob
+from kron.kube.resource.run import manual_manifest, read_run
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from typing import Any
+
+    from kron.kube.client.client import Client
+
+DESCRIPTION = """\
+Make a Job of a KronJob now. It belongs to no period: the next run stays where it was, and it is
+made whatever else is active and whether or not the KronJob is suspended. The Job is called
+<kronjob>-manual-<a few letters>, and goes when the KronJob goes.
+
+With --wait, the exit code is 0 if the Job completes and 1 if it fails or is deleted."""
+EXAMPLES = (
+    ("kronctl trigger prod/backup", "start it, and say the name of its Job"),
+    ("kronctl trigger backup -n prod --wait && echo done", "wait for its end"),
+)
+LONGEST_JOB_NAME = 63
+MANUAL = "manual-"
+_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+"""Without vowels, so that no word comes of them, and without what is easily misread."""
+_MOST_LETTERS = 6
+_TRIES = 10
+_LOOK_S = 0.5
+
+
+def add_arguments(parser: Parser) -> None:
+    """The arguments of the command."""
+    parser.add_argument("name", metavar="JOB", help="a KronJob's name, or NAMESPACE/NAME")
+    parser.add_argument("--wait", action="store_true", help="wait until the Job has ended")
+    add_cluster(parser)
+
+
+def run(arguments: Namespace, terminal: Terminal) -> int:
+    """Run the command."""
+    name = name_of(arguments.name)
+
+    async def trigger(client: Client, default: str) -> int:
+        job = await _make(client, Name(name.namespace or default, name.name))
+        namespace, made = job["metadata"]["namespace"], job["metadata"]["name"]
+        terminal.print(f"job {made}")
+        if arguments.wait:
+            return await _wait(client, namespace, made, terminal)
+        terminal.error(f"follow it with: kubectl logs -n {namespace} -f job/{made}")
+        return 0
+
+    return reach(arguments, trigger)
+
+
+def suffix(kronjob_name: str, letters: str) -> str:
+    """The end of a manual Job's name: as many letters as its 63 characters leave room for."""
+    room = LONGEST_JOB_NAME - len(kronjob_name) - len("-") - len(MANUAL)
+    return f"{MANUAL}{letters[:room]}"
+
+
+async def _make(client: Client, name: Name) -> dict[str, Any]:
+    import secrets
+
+    from kron.kube.client.errors import ApiError
+    from kron.kube.client.resources import JOBS, KRONJOBS
+
+    kronjob = read_kronjob(await client.get(KRONJOBS, name.namespace, name.name))
+    for left in reversed(range(_TRIES)):
+        letters = "".join(secrets.choice(_LETTERS) for _ in range(_MOST_LETTERS))
+        manifest = manual_manifest(kronjob, suffix(kronjob.name, letters))
+        try:
+            return await client.create(JOBS, name.namespace, manifest)
+        except ApiError as error:
+            if error.may_have_happened:
+                name_made = manifest["metadata"]["name"]
+                fix = f"look whether there is a job {name_made} before you trigger again"
+                raise KronError(Code.API, error.message, fix) from None
+            if error.status != CONFLICT or not left:  # a name of a few letters may be taken
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+async def _wait(client: Client, namespace: str, name: str, terminal: Terminal) -> int:
+    import asyncio
+
+    from kron.kube.client.resources import JOBS
+
+    with Progress(terminal, f"waiting for {name}, seconds:") as progress:
+        loop = asyncio.get_running_loop()
+        began_s = loop.time()
+        while True:
+            job = await find(client, JOBS, namespace, name)
+            if job is None:
+                break
+            ended = read_run(job)
+            if ended.is_finished:
+                break
+            progress.reach(int(loop.time() - began_s))
+            await asyncio.sleep(_LOOK_S)
+    if job is None:
+        terminal.error(f"job {name} was deleted before it ended")
+        return 1
+    if ended.is_failed:
+        terminal.error(f"job {name} failed: kubectl logs -n {namespace} job/{name}")
+        return 1
+    terminal.error(f"job {name} is complete")
+    return 0

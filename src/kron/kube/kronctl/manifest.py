@@ -1,0 +1,248 @@
+"""Manifests: the objects of YAML and JSON files, each with the place of every field."""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+
+from kron.console.input import standard_input
+from kron.core.errors import SHOWN_PROBLEMS, Code, KronError, quoted
+from kron.core.frozen import Frozen, derived
+from kron.core.limits import DEFAULT_LIMITS
+from kron.jobs.finding import Finding, Severity
+from kron.jobs.source import STANDARD_INPUT
+from kron.kube.kronctl.nodes import Node, NodeError, Place, Repeated, read_nodes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+SUFFIXES = (".yaml", ".yml", ".json")
+_STEP = re.compile(r"([^.\[\]]++)|\[([0-9]{1,9}+)\]")
+_COLUMN = re.compile(r"column ([0-9]{1,6}+): ")
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+class Text(Frozen):
+    """A file's text and where its lines begin."""
+
+    path: str
+    text: str
+    starts: tuple[int, ...] = derived()
+
+    def __post_init__(self) -> None:
+        starts = [0, *(match.end() for match in re.finditer("\n", self.text))]
+        self._derive(starts=tuple(starts))
+
+    def line_of(self, offset: int) -> int:
+        """The number of the line that holds the offset, counted from 1."""
+        return bisect_right(self.starts, offset)
+
+    def finding(
+        self,
+        place: Place,
+        code: str,
+        message: str,
+        fix: str = "",
+        *,
+        severity: Severity = Severity.ERROR,
+    ) -> Finding:
+        """Something about a place, as far as it lies on its first line."""
+        line = self.line_of(place.start)
+        first = self.starts[line - 1]
+        last = self.starts[line] - 1 if line < len(self.starts) else len(self.text)
+        end = max(place.start + 1, min(place.end, last))
+        shown = self.text[first:last].rstrip("\r")
+        return Finding(
+            severity, code, message, self.path, line, place.start - first, end - first, fix, shown
+        )
+
+
+class Manifest(Frozen):
+    """One object of a file."""
+
+    text: Text
+    node: Node
+    content: dict[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """Its kind, or ''."""
+        return _word(self.content.get("kind"))
+
+    @property
+    def api_version(self) -> str:
+        """Its group and version, or ''."""
+        return _word(self.content.get("apiVersion"))
+
+    @property
+    def name(self) -> str:
+        """Its name, or ''."""
+        return _word(_mapping(self.content.get("metadata")).get("name"))
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that it names, or ''."""
+        return _word(_mapping(self.content.get("metadata")).get("namespace"))
+
+    @property
+    def line(self) -> int:
+        """Where it begins."""
+        return self.text.line_of(self.node.place.start)
+
+    def place_of(self, path: str, *, at_key: bool = False) -> Place:
+        """Where a field stands or, if it does not, the last on the way to it that does.
+
+        A value that is one word or number is pointed at itself, a larger one at its key.
+        """
+        node = self.node
+        start = node.place.start
+        place = Place(start, start + 1)
+        for step in _STEP.finditer(path):
+            below = None
+            if step[1] is not None and node.fields is not None:
+                below, key = node.fields.get(step[1]), node.keys.get(step[1])
+                if below is None:
+                    break
+                place = key if key is not None else below.place
+            elif step[2] is not None and node.items is not None and int(step[2]) < len(node.items):
+                below = node.items[int(step[2])]
+                place = Place(below.place.start, below.place.start + 1)
+            if below is None:
+                break
+            node = below
+        is_shown = node.is_scalar and node.place.end > node.place.start and not at_key
+        return node.place if is_shown else place
+
+    def column_of(self, path: str, place: Place, message: str) -> Place:
+        """The place within a text that a message says with `column N: `, if that can be told."""
+        column = _COLUMN.match(message)
+        value: Any = self.content
+        for step in path.split("."):
+            value = value.get(step) if isinstance(value, dict) else None
+        if column is None or not isinstance(value, str):
+            return place
+        said = self.text.text[place.start : place.end]
+        quote = 1 if said[:1] in ("'", '"') else 0
+        if said[quote : len(said) - quote] != value:  # folded, or with escapes
+            return place
+        start = place.start + quote + int(column[1]) - 1
+        return Place(min(start, place.end - 1), place.end - quote)
+
+
+class Manifests(Frozen):
+    """All objects of all files, and what is wrong with finding and reading them."""
+
+    objects: tuple[Manifest, ...]
+    findings: tuple[Finding, ...]
+    paths: tuple[str, ...]
+    """The files that were read."""
+
+
+def read_manifests(paths: Iterable[str]) -> Manifests:
+    """The objects of files, of all manifests below directories, and of standard input (`-`)."""
+    objects: list[Manifest] = []
+    findings: list[Finding] = []
+    read: list[str] = []
+    for path in paths:
+        for file in _files(path, findings):
+            try:
+                data = standard_input() if file == STANDARD_INPUT else _read(file)
+            except KronError as error:
+                findings.append(Finding.of_error(error, file))
+                continue
+            read.append(file)
+            objects += _objects(file, data, findings)
+    return Manifests(tuple(objects), tuple(findings), tuple(read))
+
+
+def _files(path: str, findings: list[Finding]) -> Iterator[str]:
+    """The file itself, or the manifests below a directory, sorted by path."""
+    if path == STANDARD_INPUT or not os.path.isdir(path):  # noqa: PTH112
+        yield path
+        return
+
+    def fail(error: OSError) -> None:
+        name = str(error.filename)
+        problem = KronError(Code.FILE_UNREADABLE, f"{name} cannot be read: {error.strerror}")
+        findings.append(Finding.of_error(problem, name))
+
+    found: list[str] = []
+    for directory, names, files in os.walk(path, onerror=fail):
+        names[:] = [name for name in names if not name.startswith(".")]
+        found += [
+            os.path.join(directory, name)  # noqa: PTH118
+            for name in files
+            if name.endswith(SUFFIXES) and not name.startswith(".")
+        ]
+    if not found:
+        message = f"{path} has no manifest: no file in it ends in {', '.join(SUFFIXES)}"
+        findings.append(Finding.of_error(KronError(Code.FILE_MISSING, message), path))
+    yield from sorted(found)
+
+
+def _read(path: str) -> bytes:
+    most = DEFAULT_LIMITS.file_bytes
+    try:
+        # Non-blocking, so that a pipe does not hold us up; a pipe that is meant is `-`.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as file:
+            data = file.read(most + 1) or b""
+    except FileNotFoundError:
+        raise KronError(Code.FILE_MISSING, f"there is no {path}") from None
+    except (OSError, ValueError) as error:  # a NUL in a path is a ValueError
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise KronError(Code.FILE_UNREADABLE, f"{path} cannot be read: {why}") from None
+    if len(data) > most:
+        message = f"{path} is longer than {most:,} bytes"
+        raise KronError(Code.LIMIT, message, fix="split it into several files")
+    return data
+
+
+def _objects(path: str, data: bytes, findings: list[Finding]) -> Iterator[Manifest]:
+    try:
+        text = Text(path, data.decode().removeprefix(_BYTE_ORDER_MARK))
+    except UnicodeDecodeError as error:
+        before = Text(path, data[: error.start].decode())
+        byte = data[error.start]
+        message = f"the byte 0x{byte:02x} is not UTF-8"
+        end = len(before.text)
+        findings.append(before.finding(Place(end, end + 1), Code.TEXT, message))
+        return
+    repeated: list[Repeated] = []
+    try:
+        for document in read_nodes(text.text, repeated):
+            yield from _members(text, document, findings)
+    except NodeError as error:
+        findings.append(text.finding(error.place, error.code, error.message, error.fix))
+    for each in repeated[:SHOWN_PROBLEMS]:
+        message = f"the key {quoted(each.key)} stands twice in one mapping"
+        findings.append(text.finding(each.place, Code.FIELD_REPEATED, message, "leave one out"))
+
+
+def _members(text: Text, node: Node, findings: list[Finding]) -> Iterator[Manifest]:
+    """The object that a document is, or those of the list that it is."""
+    if node.is_scalar and node.scalar is None:
+        return  # nothing between two `---`
+    if node.fields is None:
+        start = node.place.start
+        message = "this is no object of Kubernetes: it has no apiVersion and kind"
+        findings.append(text.finding(Place(start, start + 1), Code.TEXT, message))
+        return
+    kind, items = node.fields.get("kind"), node.fields.get("items")
+    is_list = kind is not None and isinstance(kind.scalar, str) and kind.scalar.endswith("List")
+    if is_list and items is not None and items.items is not None:
+        for item in items.items:
+            yield from _members(text, item, findings)
+        return
+    yield Manifest(text, node, node.value)
+
+
+def _word(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

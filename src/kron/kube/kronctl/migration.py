@@ -1,0 +1,297 @@
+"""A migration: the KronJob that does what a CronJob does, and what is to be known about it.
+
+Nothing is left out silently: what could not be carried over, or means something else in Kron, is
+a note. What no KronJob can do is an error, and then there is no manifest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from kron.core.duration import SECOND_NS, format_duration, parse_duration
+from kron.core.errors import Code, KronError, ParseError, quoted
+from kron.core.frozen import Frozen
+from kron.core.parser import parse_schedule
+from kron.core.schedule import Schedule
+from kron.core.zone import load_zone
+from kron.kube.kronctl.daylight import daylight_difference
+from kron.kube.kronctl.dialect import Translation, translate
+from kron.kube.kronctl.spread import AUTO, gaps, proposed_s
+from kron.kube.resource.kronjob import find_problems
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    Spread = int | Literal["auto"] | None
+    """A window's length in nanoseconds; "auto" proposes one; None gives none."""
+
+LONGEST_NAME = 52
+CRONJOB = "CronJob"
+BATCH = ("batch/v1", "batch/v1beta1")
+SCHEDULED_ANNOTATION = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+_SHOWN_PROBLEMS = 5
+_CONCURRENCY = {"Allow": "allow", "Forbid": "forbid", "Replace": "replace"}
+_SPEC = (
+    "schedule",
+    "timeZone",
+    "startingDeadlineSeconds",
+    "concurrencyPolicy",
+    "suspend",
+    "jobTemplate",
+    "successfulJobsHistoryLimit",
+    "failedJobsHistoryLimit",
+)
+_LIMITS = ("successfulJobsHistoryLimit", "failedJobsHistoryLimit")
+_OF_THE_SERVER = (
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
+
+
+class Migration(Frozen):
+    """A CronJob and what becomes of it."""
+
+    namespace: str
+    """'' if its manifest names none."""
+    name: str
+    manifest: dict[str, Any] | None
+    """The KronJob; None if there can be none, and then `error` says why."""
+    notes: tuple[str, ...] = ()
+    error: str = ""
+
+    @property
+    def place(self) -> str:
+        """Who it is, for messages."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+def migrate(cronjob: Mapping[str, Any], *, spread: Spread = None, now_s: int) -> Migration:
+    """The KronJob for a CronJob. `now_s` is for what daylight saving does in the coming year."""
+    metadata = _object(cronjob, "metadata")
+    namespace, name = _text(metadata, "namespace"), _text(metadata, "name")
+    notes: list[str] = []
+    try:
+        manifest = _manifest(cronjob, name, notes, spread, now_s)
+    except KronError as error:
+        told = f"{error.message} ({error.fix})" if error.fix else error.message
+        return Migration(namespace, name or "?", None, tuple(notes), told)
+    problems = find_problems(manifest)
+    if problems:
+        listed = "; ".join(map(str, problems[:_SHOWN_PROBLEMS]))
+        told = f"no valid KronJob comes of it: {listed}"
+        return Migration(namespace, name, None, tuple(notes), told)
+    return Migration(namespace, name, manifest, tuple(notes))
+
+
+def _manifest(
+    cronjob: Mapping[str, Any], name: str, notes: list[str], spread: Spread, now_s: int
+) -> dict[str, Any]:
+    _check_name(name)
+    spec = _object(cronjob, "spec")
+    for key in spec:
+        if key not in _SPEC:
+            notes.append(f"spec.{key} is no field of a KronJob and is left out")
+    translation, zone = _schedule(spec, notes)
+    schedule = _parsed(translation.cron, zone)
+    notes += daylight_difference(schedule, now_s).notes
+    made: dict[str, Any] = {"schedule": translation.cron}
+    if zone:
+        made["timezone"] = zone
+    if window := _window(schedule, spread, notes):
+        made["window"] = {"mode": "after", "duration": window}
+    made["policy"] = _policy(spec, schedule, notes)
+    for limit in _LIMITS:
+        if spec.get(limit) is not None:
+            made[limit] = spec[limit]
+    made["jobTemplate"] = _template(spec, notes)
+    _note_lifetime(made, notes)
+    return {
+        "apiVersion": "kron.io/v1alpha1",
+        "kind": "KronJob",
+        "metadata": _metadata(_object(cronjob, "metadata"), notes),
+        "spec": made,
+    }
+
+
+def _check_name(name: str) -> None:
+    if not name:
+        raise KronError(Code.FIELD_MISSING, "metadata.name is missing")
+    if len(name) > LONGEST_NAME:
+        raise KronError(
+            Code.LIMIT,
+            f"the name has {len(name)} characters, and a KronJob's has at most {LONGEST_NAME}",
+            "give it a shorter one; its chosen times follow from the name",
+        )
+
+
+def _schedule(spec: Mapping[str, Any], notes: list[str]) -> tuple[Translation, str]:
+    text = spec.get("schedule")
+    if not isinstance(text, str):
+        raise KronError(Code.FIELD_MISSING, "spec.schedule is missing, or is not text")
+    translation = translate(text)
+    notes += translation.notes
+    zone = _text(spec, "timeZone")
+    if translation.zone:
+        if zone and zone != translation.zone:
+            notes.append(
+                f"the zone is {translation.zone}, which the schedule names; Kubernetes does not "
+                f"look at spec.timeZone ({quoted(zone)}) then"
+            )
+        zone = translation.zone
+        notes.append(f"the zone in the schedule has become spec.timezone: {quoted(zone)}")
+    if zone == "Local":
+        raise KronError(
+            Code.ZONE_UNKNOWN,
+            'the zone "Local" is that of the host of kube-controller-manager',
+            "name the zone that is meant",
+        )
+    return translation, "" if zone in ("UTC", "Etc/UTC") else zone
+
+
+@lru_cache(maxsize=1024)
+def _parsed(cron: str, zone: str) -> Schedule:
+    try:
+        schedule = parse_schedule(cron)
+        return schedule.replace(zone=load_zone(zone)) if zone else schedule
+    except ParseError as error:
+        raise KronError(error.code, error.message, error.fix) from None
+
+
+def _window(schedule: Schedule, spread: Spread, notes: list[str]) -> str:
+    if spread is None:
+        return ""
+    if spread == AUTO:
+        window_s = proposed_s(schedule)
+        if not window_s:
+            notes.append("no window: its runs are so close that it would smooth nothing")
+            return ""
+        spread = window_s * SECOND_NS
+    assert isinstance(spread, int)
+    shortest_s = gaps(schedule).shortest_s
+    window = format_duration(spread)
+    notes.append(f"a window of {window} after each time: its Jobs start somewhere in there")
+    if shortest_s and spread // SECOND_NS >= shortest_s:
+        gap = format_duration(shortest_s * SECOND_NS)
+        notes.append(f"the window of {window} is not shorter than the time between runs, {gap}")
+    return window
+
+
+def _policy(spec: Mapping[str, Any], schedule: Schedule, notes: list[str]) -> dict[str, Any]:
+    said = spec.get("concurrencyPolicy") or "Allow"
+    if said not in _CONCURRENCY:
+        known = ", ".join(_CONCURRENCY)
+        shown = quoted(str(said))
+        raise KronError(Code.VALUE_UNKNOWN, f"concurrencyPolicy: {shown} is not one of {known}")
+    policy: dict[str, Any] = {"concurrency": _CONCURRENCY[said]}
+    if said == "Forbid":
+        notes.append(
+            "concurrencyPolicy Forbid: Kubernetes starts a run that was held back once the earlier "
+            "one has ended, if no other is due by then; Kron skips it for good"
+        )
+    if deadline := _deadline(spec, schedule, notes):
+        policy["deadline"] = deadline
+    if spec.get("suspend") is True:
+        policy["suspend"] = True
+    return policy
+
+
+def _deadline(spec: Mapping[str, Any], schedule: Schedule, notes: list[str]) -> str:
+    seconds = spec.get("startingDeadlineSeconds")
+    if seconds is None:
+        longest_s = gaps(schedule).longest_s
+        deadline = format_duration(longest_s * SECOND_NS)
+        notes.append(
+            "no startingDeadlineSeconds: Kubernetes starts the latest missed run however late; "
+            f"policy.deadline is {deadline}, the longest time between two, which does the same"
+        )
+        return deadline
+    if isinstance(seconds, bool) or not isinstance(seconds, int) or not 0 <= seconds < 2**63:
+        shown = quoted(str(seconds))
+        raise KronError(Code.NUMBER, f"startingDeadlineSeconds: {shown} is not a number of seconds")
+    return format_duration(seconds * SECOND_NS) if seconds < 2**32 else "876000h"
+
+
+def _template(spec: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
+    template = spec.get("jobTemplate")
+    if not isinstance(template, dict) or not isinstance(template.get("spec"), dict):
+        raise KronError(Code.FIELD_MISSING, "spec.jobTemplate.spec is missing")
+    metadata = _object(template, "metadata")
+    kept = {key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)}
+    for key in metadata:
+        if key not in ("labels", "annotations", "creationTimestamp"):
+            notes.append(f"spec.jobTemplate.metadata.{key} is left out; Kubernetes ignores it too")
+    for key in template:
+        if key not in ("metadata", "spec"):
+            notes.append(f"spec.jobTemplate.{key} is no field of a KronJob and is left out")
+    if _mentions(template["spec"], SCHEDULED_ANNOTATION):
+        notes.append(
+            f"its Pods read the annotation {SCHEDULED_ANNOTATION}, which Kron does not set; the "
+            "nominal time is in kron.io/nominal-time"
+        )
+    return {**({"metadata": kept} if kept else {}), "spec": template["spec"]}
+
+
+def _note_lifetime(made: Mapping[str, Any], notes: list[str]) -> None:
+    """Kron keeps a finished Job while its period could still be started: its name is the lock."""
+    ttl_s = made["jobTemplate"]["spec"].get("ttlSecondsAfterFinished")
+    deadline = made["policy"].get("deadline", "0")
+    if isinstance(ttl_s, int) and parse_duration(deadline) > ttl_s * SECOND_NS:
+        notes.append(
+            f"ttlSecondsAfterFinished is {ttl_s}: a finished Job is kept for the deadline of "
+            f"{deadline} all the same, so that its period cannot run twice"
+        )
+
+
+def _metadata(metadata: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
+    made: dict[str, Any] = {"name": metadata["name"]}
+    if namespace := _text(metadata, "namespace"):
+        made["namespace"] = namespace
+    if labels := _object(metadata, "labels"):
+        made["labels"] = dict(labels)
+    annotations = dict(_object(metadata, "annotations"))
+    annotations.pop(LAST_APPLIED, None)  # kubectl's own record of the CronJob
+    if annotations:
+        made["annotations"] = annotations
+    owners = metadata.get("ownerReferences")
+    if owners:
+        notes.append(
+            "its ownerReferences are left out: whoever owns the CronJob may undo its suspension"
+        )
+    known = ("name", "namespace", "labels", "annotations", "ownerReferences", *_OF_THE_SERVER)
+    for key in metadata:
+        if key not in known:
+            notes.append(f"metadata.{key} is left out")
+    helm = _text(_object(metadata, "labels"), "app.kubernetes.io/managed-by") == "Helm"
+    if helm:
+        notes.append(
+            "it is managed by Helm: the next upgrade makes the CronJob anew, so change the chart"
+        )
+    return made
+
+
+def _mentions(value: object, word: str) -> bool:
+    if isinstance(value, str):
+        return word in value
+    if isinstance(value, dict):
+        return any(_mentions(each, word) for pair in value.items() for each in pair)
+    return isinstance(value, list) and any(_mentions(each, word) for each in value)
+
+
+def _object(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = values.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _text(values: Mapping[str, Any], name: str) -> str:
+    value = values.get(name)
+    return value if isinstance(value, str) else ""

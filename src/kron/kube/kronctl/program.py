@@ -1,0 +1,82 @@
+"""The kronctl program: its commands, what it says of itself, and its exit codes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from kron.console.program import Program
+from kron.core.errors import Code, KronError
+
+OK = 0
+INVALID = 1
+FAILED = 2
+EXIT_CODES = {
+    OK: "done, and nothing is wrong",
+    INVALID: "something is invalid or was not found: a manifest, a KronJob, a run that failed",
+    FAILED: "the command line is wrong, or the cluster refused or cannot be reached",
+}
+
+COMMANDS = {
+    "explain": "say why a KronJob runs when it runs",
+    "next": "show the coming runs of a KronJob",
+    "list": "list KronJobs with their next run",
+    "suspend": "let KronJobs start no more runs",
+    "resume": "let suspended KronJobs start runs again",
+    "trigger": "start a run of a KronJob now, outside any period",
+    "validate": "check manifests, without a cluster",
+    "migrate": "turn CronJobs into KronJobs",
+    "diff": "show what an edit changes in chosen times",
+}
+
+PLUGIN = "kubectl-kron"
+"""Another name that it is installed by, so that `kubectl kron` finds it."""
+
+_SYSTEM = (Code.FILE_UNREADABLE, Code.FILE_UNWRITABLE, Code.CLUSTER)
+_NOT_FOUND = 404
+
+
+def _exit_code(error: KronError) -> int:
+    from kron.jobs.configuration import ConfigurationError
+
+    if error.code is Code.API:
+        return INVALID if getattr(error, "status", 0) == _NOT_FOUND else FAILED
+    found = error.findings if isinstance(error, ConfigurationError) else (error,)
+    return FAILED if any(each.code in _SYSTEM for each in found) else INVALID
+
+
+KRONCTL = Program(
+    name="kronctl",
+    summary="look after KronJobs: explain, check, suspend, trigger and migrate them",
+    introduction="""\
+kronctl looks after the KronJobs of a Kubernetes cluster, in which kron-operator makes their Jobs at
+the second that was chosen for each. It explains every choice, checks manifests without a cluster,
+and turns CronJobs into KronJobs. `kubectl kron` is the same command.""",
+    package="kron.kube.kronctl.commands",
+    commands=COMMANDS,
+    groups={},
+    examples=(
+        ("kronctl next prod/backup", "when does the KronJob `backup` of `prod` run?"),
+        ("kronctl explain backup -f backup.yaml", "why then? (without a cluster)"),
+        ("kronctl validate -f manifests/", "are these manifests right?"),
+        ("kronctl migrate -A --spread auto", "what would my CronJobs look like?"),
+    ),
+    exit_codes=EXIT_CODES,
+    wrong_usage=FAILED,
+    system_refused=FAILED,
+    exit_code=_exit_code,
+    note="The cluster is kubectl's: that of --kubeconfig, KUBECONFIG or ~/.kube/config.",
+    job_names="kronctl list --format names",
+)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run a command line, under the name that it was called by."""
+    program = sys.argv[0].rpartition("/")[2] if words is None and sys.argv else ""
+    return (_as_plugin() if program == PLUGIN else KRONCTL).main(words)
+
+
+def _as_plugin() -> Program:
+    name = PLUGIN.replace("-", " ")
+    examples = tuple((line.replace("kronctl", name), what) for line, what in KRONCTL.examples)
+    return KRONCTL.replace(name=name, examples=examples)

@@ -1,0 +1,259 @@
+"""`kronctl validate`: all errors at once, each at its line and column, whatever the file is."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kron.kube.kronctl.nodes
+from kron.core.limits import DEFAULT_LIMITS
+from kron.kube.kronctl.manifest import read_manifests
+from kron.kube.kronctl.nodes import resolved
+from tests.kube.kronctl.command import Kronctl
+from tests.kube.kronctl.manifests import TEMPLATE, kronjob
+from tests.soak import examples
+
+GOOD = kronjob()
+WITHOUT_TEMPLATE = GOOD.replace(f"  jobTemplate: {TEMPLATE}\n", "")
+
+
+def places(kronctl: Kronctl, text: str | bytes, *words: str, name: str = "a.yaml") -> list[str]:
+    """`line:column code` of each finding."""
+    kronctl.write(name, text)
+    ran = kronctl("validate", "-f", name, "--format", "json", *words)
+    assert ran.code in (0, 1)
+    assert ran.json["errors"] == len(ran.json["findings"])
+    assert bool(ran.json["findings"]) == ran.code
+    return [
+        f"{finding['line']}:{finding['column']} {finding['code']}"
+        for finding in ran.json["findings"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param(GOOD, [], id="good"),
+        pytest.param(kronjob(schedule="daily around 14:00"), [], id="fuzzy"),
+        pytest.param(kronjob(schedule="0 25 * * *"), ["7:15 cron-field"], id="cron-in-the-text"),
+        pytest.param(kronjob(schedule='"0 25 * * *"'), ["7:16 cron-field"], id="cron-in-quotes"),
+        pytest.param(
+            kronjob(schedule=">-\n    0 25\n    * * *"), ["7:13 cron-field"], id="cron-folded"
+        ),
+        pytest.param(
+            kronjob(schedule="0 2 * * *", more="  window: {mode: after, duration: 3x}\n"),
+            ["8:35 duration"],
+            id="within-a-flow",
+        ),
+        pytest.param(kronjob(more="  windw: {}\n"), ["8:3 field-unknown"], id="an-unknown-field"),
+        pytest.param(
+            kronjob(more="  timezone: Europe/Pariss\n"), ["8:13 zone-unknown"], id="a-zone"
+        ),
+        pytest.param(
+            kronjob(more="  policy:\n    concurrency: maybe\n    suspend: maybe\n"),
+            ["9:18 value-unknown", "10:14 field-form"],
+            id="two-at-once",
+        ),
+        pytest.param(
+            kronjob(more="  constraints:\n    only:\n      - hours=8-18\n      - hours=99\n"),
+            ["11:9 constraint"],
+            id="an-item-of-a-list",
+        ),
+        pytest.param(
+            kronjob(more="  timezone: UTC\n  timezone: UTC\n"),
+            ["9:3 field-repeated"],
+            id="a-key-twice",
+        ),
+        pytest.param(WITHOUT_TEMPLATE, ["6:1 field-missing"], id="missing"),
+        pytest.param(f"{GOOD}---\n{GOOD}", ["13:9 name-repeated"], id="the-same-name-twice"),
+        pytest.param(f"{GOOD}---\n---\n# nothing\n", [], id="nothing-between-documents"),
+        pytest.param("", [], id="empty"),
+        pytest.param("kind: ConfigMap\napiVersion: v1\n", [], id="another-kind"),
+        pytest.param("kind: KronJob\napiVersion: example.com/v1\n", [], id="another-group"),
+        pytest.param("- 1\n- 2\n", ["1:1 text"], id="no-object"),
+        pytest.param("just words\n", ["1:1 text"], id="no-mapping"),
+    ],
+)
+def test_every_error_is_found_at_its_place(kronctl: Kronctl, text: str, found: list[str]) -> None:
+    assert places(kronctl, text) == found
+
+
+def test_the_items_of_a_list_are_objects_too(kronctl: Kronctl) -> None:
+    item = "\n".join(f"    {line}" for line in kronjob(schedule="0 25 * * *").splitlines())
+    text = f"apiVersion: v1\nkind: List\nitems:\n  -\n{item}\n"
+    assert places(kronctl, text) == ["11:19 cron-field"]
+
+
+def test_json_is_read_as_well(kronctl: Kronctl) -> None:
+    obj = {
+        "apiVersion": "kron.io/v1alpha1",
+        "kind": "KronJob",
+        "metadata": {"name": "a"},
+        "spec": {"schedule": "0 25 * * *", "jobTemplate": {"spec": {}}},
+    }
+    text = json.dumps(obj, indent="\t")
+    found = places(kronctl, text, name="a.json")
+    assert found == ["8:18 cron-field", "10:4 field-missing"]
+
+
+def test_aliases_and_merges_mean_what_they_say(kronctl: Kronctl) -> None:
+    text = (
+        "apiVersion: kron.io/v1alpha1\nkind: KronJob\nmetadata: &who {name: a, namespace: b}\n"
+        "spec:\n  <<: {schedule: 0 2 * * *, timezone: UTC}\n  timezone: Europe/Paris\n"
+        f"  jobTemplate: {TEMPLATE}\n---\n"
+    )
+    assert places(kronctl, text) == []
+    (only,) = read_manifests([kronctl.path("a.yaml")]).objects
+    assert only.content["spec"]["timezone"] == "Europe/Paris"
+    assert only.content["spec"]["schedule"] == "0 2 * * *"
+
+
+def bomb(levels: int, width: int = 10) -> str:
+    lines = ["a0: &a0 [x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * width)}]" for n in range(1, levels)]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param(bomb(30), ["7:15 limit"], id="a-bomb"),
+        pytest.param("a: &a [*a]\n", ["1:8 text"], id="an-alias-of-itself"),
+        pytest.param("a: *b\n", ["1:4 text"], id="an-alias-of-nothing"),
+        pytest.param("[" * 100_000, ["1:101 limit"], id="brackets"),
+        pytest.param(
+            "a:\n" + "".join(f"{' ' * n}- \n" for n in range(500)), ["101:100 limit"], id="deep"
+        ),
+        pytest.param("a: !!python/object:os.system x\n", ["1:4 text"], id="a-tag"),
+        pytest.param("a: !!binary aGk=\n", ["1:4 text"], id="binary"),
+        pytest.param("a: !!set {x}\n", ["1:4 text"], id="a-set"),
+        pytest.param("a: [1\n", ["2:1 text"], id="no-end"),
+        pytest.param("a:\n\t- b\n", ["2:1 text"], id="a-tab"),
+        pytest.param("? [a]\n: b\n", ["1:3 text"], id="a-key-that-is-a-list"),
+        pytest.param(b"a: \xff\n", ["1:4 text"], id="no-utf-8"),
+        pytest.param("a: \x07\n", ["1:4 text"], id="a-bell"),
+        pytest.param("\ufeffa: *b\n", ["1:4 text"], id="a-byte-order-mark"),
+        pytest.param("a: b\r\nb: *c\r\n", ["2:4 text"], id="carriage-returns"),
+        pytest.param("%YAML 9.9\n---\na: b\n", ["1:1 text"], id="a-version"),
+        pytest.param("kind: KronJob\n", ["1:1 field-missing"] * 3, id="a-kind-alone"),
+    ],
+)
+def test_a_hostile_file_is_an_error_at_a_place(
+    kronctl: Kronctl, text: str | bytes, found: list[str]
+) -> None:
+    assert places(kronctl, text) == found
+
+
+def test_more_values_than_are_read_are_refused(
+    kronctl: Kronctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kron.kube.kronctl.nodes, "MOST_NODES", 1000)
+    assert places(kronctl, "- x\n" * 999 + "\n") == ["1:1 text"]
+    assert places(kronctl, "- x\n" * 1000 + "\n") == ["1000:3 limit"]
+
+
+def test_a_file_that_is_too_long_is_refused(kronctl: Kronctl) -> None:
+    kronctl.write("a.yaml", b"#" * (DEFAULT_LIMITS.file_bytes + 1))
+    ran = kronctl("validate", "-f", "a.yaml")
+    assert ran.code == 1
+    assert "longer than 8,388,608 bytes" in ran.out
+
+
+@given(st.text() | st.binary().map(lambda data: data.decode("latin-1")))
+@examples(100)
+def test_no_text_is_a_traceback(text: str) -> None:
+    import tempfile
+
+    with tempfile.NamedTemporaryFile(suffix=".yaml") as file:
+        file.write(text.encode(errors="surrogatepass"))
+        file.flush()
+        for manifest in read_manifests([file.name]).objects:
+            json.dumps(manifest.content)
+
+
+def test_directories_are_read_to_their_bottom(kronctl: Kronctl) -> None:
+    kronctl.write("d/one.yaml", kronjob("one"))
+    kronctl.write("d/e/two.yml", kronjob("two", "0 25 * * *"))
+    kronctl.write("d/e/three.json", "{}")
+    kronctl.write("d/.git/four.yaml", "a: [")
+    kronctl.write("d/five.txt", "a: [")
+    ran = kronctl("validate", "-f", "d", "--format", "json")
+    assert ran.json["files"] == ["d/e/three.json", "d/e/two.yml", "d/one.yaml"]
+    assert [finding["path"] for finding in ran.json["findings"]] == ["d/e/two.yml"]
+
+
+def test_standard_input_is_a_dash(kronctl: Kronctl) -> None:
+    ran = kronctl("validate", "-f", "-", given=kronjob(schedule="0 25 * * *"))
+    assert ran.code == 1
+    assert ran.out.startswith("-:7:15: error: spec.schedule")
+
+
+def test_text_shows_the_line_the_place_and_the_fix(kronctl: Kronctl) -> None:
+    kronctl.write("a.yaml", kronjob(more="  timezone: Europe/Pariss\n") + "---\nkind: Pod\n")
+    ran = kronctl("validate", "-f", "a.yaml", "-v")
+    assert ran.lines == [
+        'a.yaml:8:13: error: spec.timezone: "Europe/Pariss" is not the name of an IANA time zone '
+        "[zone-unknown]",
+        "    timezone: Europe/Pariss",
+        "              ^^^^^^^^^^^^^",
+        '  fix: did you mean "Europe/Paris"?',
+        "1 error in 1 KronJob of 1 file, 1 other passed over",
+    ]
+    assert ran.err == "a.yaml:11: passed over: no apiVersion Pod \n"
+
+
+def test_the_namespace_that_applies_tells_names_apart(kronctl: Kronctl) -> None:
+    without = GOOD.replace("  namespace: prod\n", "")
+    kronctl.write("a.yaml", f"{GOOD}---\n{without}")
+    assert kronctl("validate", "-f", "a.yaml").code == 0
+    assert kronctl("validate", "-f", "a.yaml", "-n", "prod").code == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        pytest.param((), 2, id="nothing-named"),
+        pytest.param(("-f", "absent.yaml"), 1, id="absent"),
+        pytest.param(("-f", ""), 2, id="an-empty-path"),
+        pytest.param(("-f", "empty"), 1, id="a-directory-without-manifests"),
+        pytest.param(("-f", "loop.yaml"), 2, id="a-link-to-itself"),
+    ],
+)
+def test_a_file_that_cannot_be_had_is_said(
+    kronctl: Kronctl, words: tuple[str, ...], code: int
+) -> None:
+    (kronctl.directory / "empty").mkdir()
+    (kronctl.directory / "loop.yaml").symlink_to("loop.yaml")
+    ran = kronctl("validate", *words)
+    assert ran.code == code
+    assert ran.out + ran.err
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("yes", True),
+        ("off", False),
+        ("~", None),
+        ("", None),
+        ("0644", 420),
+        ("0o17", 15),
+        ("0x1F", 31),
+        ("-12", -12),
+        ("1e3", 1000.0),
+        (".5", 0.5),
+        ("12:30:00", "12:30:00"),
+        ("2026-01-01", "2026-01-01"),
+        ("1_000", "1_000"),
+        ("-", "-"),
+        ("0 2 * * *", "0 2 * * *"),
+        ("y", "y"),
+        (".nan", ".nan"),
+    ],
+)
+def test_a_plain_word_means_what_it_means_to_kubernetes(text: str, value: object) -> None:
+    assert resolved(text) == value
+    assert type(resolved(text)) is type(value)
