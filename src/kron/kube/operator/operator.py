@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from kron.kube.client.reflector import Sink
     from kron.kube.client.resources import Resource
 
-AT_ONCE = 250
-"""How many members are taken up before the lease and the watches get their turn."""
+AT_ONCE = 100
+"""How many members are dealt with before requests, the lease and the watches get their turn."""
 
 
 class Operator:
@@ -210,8 +210,27 @@ class Operator:
         if not self._timer.read():
             self._clock_changed()
         self._armed_s = None
-        self._scheduler.wake(self._clock.now_ns())
+        now_ns = self._clock.now_ns()
+        self._step(self._queue.due(now_ns // SECOND_NS), now_ns)
         self._arm()
+
+    def _step(self, due: list[Member], now_ns: int) -> None:
+        """Step some of those who are due, and have their Jobs asked for before the others' turn.
+
+        It is one wake for all of them: none is late because of the others.
+        """
+        self._scheduler.step(filter(self._is_to_step, due[:AT_ONCE]), now_ns)
+        if len(due) > AT_ONCE:
+            asyncio.get_running_loop().call_soon(self._step_if_leading, due[AT_ONCE:], now_ns)
+
+    def _is_to_step(self, member: Member) -> bool:
+        """Whether it is still there, and nothing has brought it up since it came due."""
+        return member.wake_s is None and self._roster.find(member.key) is member
+
+    def _step_if_leading(self, due: list[Member], now_ns: int) -> None:
+        if self._enrolment.is_leading:
+            self._step(due, now_ns)
+            self._arm()
 
     def _arm(self) -> None:
         next_s = self._queue.next_s()

@@ -23,7 +23,7 @@ from kron.logs.event import Component, Level
 from kron.logs.journal import Journal
 from kron.waking.clock import Clock
 
-WRITERS = 24
+WRITERS = 16
 TIDY_DELAY_S = 1.0
 """How long what is not urgent waits for more of its kind: a Job that has finished."""
 _GONE = 404

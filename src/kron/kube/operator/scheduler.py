@@ -49,10 +49,6 @@ class Scheduler:
         self._metrics = metrics
         self._slack_s = slack_s
 
-    def wake(self, now_ns: int) -> None:
-        """Deal with everybody who is due."""
-        self.step(self._queue.due(now_ns // SECOND_NS), now_ns)
-
     def take_up(self, member: Member, now_ns: int) -> None:
         """Begin to act for a member: find out what became of its runs, and step it."""
         now_s = now_ns // SECOND_NS

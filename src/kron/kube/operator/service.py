@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 from contextlib import AsyncExitStack
 
@@ -22,6 +23,8 @@ from kron.waking.timer import WallTimer
 
 def serve(settings: Settings, access: Access) -> int:
     """Run until SIGTERM or SIGINT, and answer the exit code."""
+    # Nearly all that is made stays: ten thousand KronJobs read in two thirds of the time.
+    gc.set_threshold(20_000, 50, 50)
     return asyncio.run(_serve(settings, access))
 
 
