@@ -12,6 +12,7 @@ from pathlib import Path
 from bench import command, decision, fuzzy, nominal, settle, startup
 from bench.krond import parts as krond
 from bench.krond.workshop import disk
+from bench.kube import parts as kube
 from bench.machine import machine
 from bench.measure import Result, progress
 from bench.page import PageError, check, put
@@ -25,8 +26,12 @@ BENCHES: dict[str, Callable[[], Iterator[Result]]] = {
     "fuzzy": fuzzy.measure,
     "krontab": command.measure,
     "krond": krond.measure,
+    "kube": kube.measure,
 }
-PARTS = {f"krond.{name}": measure for name, measure in krond.PARTS.items()}
+PARTS = {
+    **{f"krond.{name}": measure for name, measure in krond.PARTS.items()},
+    **{f"kube.{name}": measure for name, measure in kube.PARTS.items()},
+}
 """A bench that takes minutes can be run in parts; these are not run unless they are named."""
 
 

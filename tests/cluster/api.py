@@ -87,7 +87,7 @@ class Api:
             was_open = self._connection.sock is not None
             try:
                 status, answer = self._exchange(method, path, content, headers)
-            except (ConnectionError, http.client.HTTPException):
+            except (ConnectionError, ssl.SSLEOFError, http.client.HTTPException):
                 if not was_open:
                     raise
                 status, answer = self._exchange(method, path, content, headers)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from http.client import HTTPException
 from itertools import count
 from pathlib import Path
 
@@ -18,6 +20,8 @@ from tests.cluster.kronjobs import KronJobs, job_template
 from tests.cluster.operator import Operator
 from tests.soak import SOAK
 
+UNANSWERED = (RefusedError, OSError, HTTPException)
+"""What our own requests may meet: the API server was killed a moment ago."""
 ROUNDS = 12 * SOAK
 LEASE_S = 3
 SPREAD = "* * * * * @win(after,50s)"
@@ -50,10 +54,9 @@ class Replicas:
 
     def leader(self) -> Operator:
         """Who holds the lease, as far as that can be known; else any of them."""
-        try:
+        holder = ""
+        with suppress(*UNANSWERED):
             holder = self.living[0].holder()
-        except (RefusedError, OSError):
-            holder = ""
         return next((each for each in self.living if each.identity == holder), self.living[0])
 
     def kill(self, operator: Operator) -> None:
@@ -110,14 +113,18 @@ class Chaos:
     def edit(self) -> None:
         """Some KronJobs are edited, suspended or resumed."""
         for name, schedule in EDITED.items():
-            what = self._chance.choice(("salt", "suspend", "resume", "nothing"))
-            if what == "salt":
-                salt = f"@seed(stable,salt=s{self._chance.randrange(1000)})"
-                self._kronjobs.change(name, schedule=f"{schedule} {salt}")
-            elif what != "nothing":
-                suspend = "true" if what == "suspend" else "false"
-                text = schedule.replace("deadline=10m", f"deadline=10m,suspend={suspend}")
-                self._kronjobs.change(name, schedule=text)
+            with suppress(*UNANSWERED):
+                self._edit(name, schedule)
+
+    def _edit(self, name: str, schedule: str) -> None:
+        what = self._chance.choice(("salt", "suspend", "resume", "nothing"))
+        if what == "salt":
+            salt = f"@seed(stable,salt=s{self._chance.randrange(1000)})"
+            self._kronjobs.change(name, schedule=f"{schedule} {salt}")
+        elif what != "nothing":
+            suspend = "true" if what == "suspend" else "false"
+            text = schedule.replace("deadline=10m", f"deadline=10m,suspend={suspend}")
+            self._kronjobs.change(name, schedule=text)
 
     def round(self) -> None:
         """One of them, at some moment."""
@@ -181,11 +188,14 @@ def _all(kronjobs: KronJobs) -> list[Object]:
 def _all_looked_at(kronjobs: KronJobs, until_s: int) -> bool:
     """Whether no KronJob still waits for a time that is past, or for a Job to be made."""
     now = to_text(until_s)
-    for obj in _all(kronjobs):
+    found: list[Object] = []
+    with suppress(*UNANSWERED):
+        found = _all(kronjobs)
+    for obj in found:
         status = obj["status"]
         if str(status.get("nextChosenTime", "9")) <= now or status["ledger"]["starting"]:
             return False
-    return True
+    return bool(found)
 
 
 def _superseded(replicas: Replicas) -> set[tuple[str, str]]:

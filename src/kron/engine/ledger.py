@@ -70,11 +70,22 @@ class Ledger(Frozen):
         return self.replace(handled_through_s=watermark_s, handled_s=handled_s)
 
     def merged(self, other: Ledger) -> Ledger:
-        """This ledger, and whatever another that was kept of the same job says has ended."""
+        """This ledger, and whatever another that was kept of the same job says has ended.
+
+        What the other was about to start has not: it comes up again or, if the watermark has gone
+        past it, is about to start here too.
+        """
         starting_s = {intent.nominal_s for intent in other.starting}
         ledger = self.with_handled(other.handled_s - starting_s, other.handled_through_s)
+        passed = tuple(
+            intent
+            for intent in other.starting
+            if ledger.is_handled(intent.nominal_s) and not self.is_handled(intent.nominal_s)
+        )
         last = max(filter(None, (self.last, other.last)), key=_nominal_s, default=None)
-        return ledger if last == ledger.last else ledger.replace(last=last)
+        if last == ledger.last and not passed:
+            return ledger
+        return ledger.replace(starting=ledger.starting + passed, last=last)
 
     def with_started(self, nominal_s: int, reason: str = "") -> Ledger:
         """The run of this intent has started: the period is executed."""

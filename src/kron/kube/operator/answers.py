@@ -29,7 +29,9 @@ def judge(error: ApiError) -> Answer:
     """What to do after this answer."""
     if error.status == _CONFLICT and error.reason == "AlreadyExists":
         return Answer.EXISTS
-    if error.status in _REFUSALS or _is_denied(error) or is_terminating(error):
+    # What gives no reason is not the API server's: a load balancer's 404 will pass.
+    is_refused = error.status in _REFUSALS and bool(error.reason)
+    if is_refused or _is_denied(error) or is_terminating(error):
         return Answer.NEVER
     return Answer.AGAIN
 
@@ -55,9 +57,12 @@ def reason_word(error: ApiError) -> str:
         return "NamespaceTerminating"
     if _is_denied(error):
         return "Denied"
-    return error.reason if error.reason.isalpha() else "Refused"
+    is_word = error.reason.isascii() and error.reason.isalpha()
+    return error.reason if is_word else "Refused"
 
 
 def _is_denied(error: ApiError) -> bool:
-    """Whether an admission webhook said no. One that could not be asked is another matter."""
-    return 'admission webhook "' in error.message and "denied the request" in error.message
+    """Whether admission said no: a webhook, or a policy. One that could not be asked did not."""
+    message = error.message
+    by_webhook = 'admission webhook "' in message and "denied the request" in message
+    return by_webhook or ("ValidatingAdmissionPolicy '" in message and "denied request" in message)

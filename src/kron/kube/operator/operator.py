@@ -77,6 +77,7 @@ class Operator:
             deadline_s=settings.act_s,
             renew_s=settings.act_s / 5,
             observe=self._tell_leader,
+            observe_trouble=self._tell_lease_trouble,
         )
         may_act = self._election.may_act
         self._history = History(client, may_act)
@@ -253,6 +254,9 @@ class Operator:
     def _tell_leader(self, leads: bool) -> None:
         self._metrics.is_leader = leads
         self._journal.event(Event.LEADER, identity=self._settings.identity, leads=leads)
+
+    def _tell_lease_trouble(self, trouble: str) -> None:
+        self._journal.error("hold the lease", trouble, level=Level.WARN)
 
     def _make_reflectors(self, client: Client) -> Iterator[Reflector]:
         for namespace in self._settings.namespaces or (None,):

@@ -16,7 +16,7 @@ from kron.core.decision import Decision
 from kron.core.duration import SECOND_NS, format_duration
 from kron.engine.actions import LATE, SUPERSEDED, Outcome
 from kron.kube.client.client import Client
-from kron.kube.client.errors import ApiError
+from kron.kube.client.errors import MALFORMED, ApiError, no_answer
 from kron.kube.client.resources import JOBS
 from kron.kube.operator.answers import Answer, judge, reason_word, retry_delay_s
 from kron.kube.operator.condition import Trouble
@@ -35,8 +35,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-MOST_AT_ONCE = 48
-"""How many creations are under way at the same time, fewer than the client has connections."""
+MOST_AT_ONCE = 24
+"""How many creations are under way at the same time, fewer than the client has connections. More
+would not be quicker: each connection that is not there yet costs as much as eight requests."""
 _GONE = 404
 _MOST_JITTER = 0.2
 NOT_ASKED_FOR = ApiError(0, "it was given up before it was asked for")
@@ -206,13 +207,22 @@ class Starter:
                 )
             )
             self._under_way.add(creation)
-            creation.add_done_callback(self._under_way.discard)
+            creation.add_done_callback(self._answered)
             try:
                 made = await asyncio.shield(creation)
             except ApiError as error:
                 return error
-        self._started(pending, read_run(made))
+        run = read_run(made)
+        if run.name != manifest["metadata"]["name"]:
+            why = "the answer is not the Job that was asked for"
+            return no_answer("create jobs", why, reason=MALFORMED, is_sent=True)
+        self._started(pending, run)
         return None
+
+    def _answered(self, creation: asyncio.Future[dict[str, Any]]) -> None:
+        self._under_way.discard(creation)
+        if not creation.cancelled():
+            creation.exception()  # nobody may be left to take it, and asyncio would complain
 
     def _started(self, pending: Pending, run: Run) -> None:
         member, decision = pending.member, pending.decision

@@ -1,0 +1,1 @@
+"""Benchmarks of kron-operator: a real control plane, and its own CronJob controller beside it."""

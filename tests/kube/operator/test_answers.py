@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kron.kube.client.errors import ApiError, no_answer, refusal
+from kron.kube.operator.answers import (
+    FIRST_RETRY_S,
+    LONGEST_RETRY_S,
+    Answer,
+    judge,
+    reason_word,
+    retry_delay_s,
+)
+from tests.soak import examples
+
+
+def answered(
+    status: int, reason: str = "", message: str = "no", retry_after: str | None = None
+) -> ApiError:
+    """The error of an answer as API servers write it."""
+    body = {"kind": "Status", "code": status, "reason": reason, "message": message}
+    return refusal(
+        "create jobs", status, json.dumps(body).encode(), retry_after=retry_after, is_write=True
+    )
+
+
+QUOTA = (
+    'jobs.batch "x" is forbidden: exceeded quota: none, requested: count/jobs.batch=1, '
+    "used: count/jobs.batch=0, limited: count/jobs.batch=0"
+)
+TERMINATING = (
+    'jobs.batch "x" is forbidden: unable to create new content in namespace n because it is being '
+    "terminated"
+)
+DENIED = 'admission webhook "a.b.c" denied the request: not on Sundays'
+POLICY = "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: not on Sundays"
+UNASKED = (
+    'Internal error occurred: failed calling webhook "a.b.c": failed to call webhook: '
+    "connect: connection refused"
+)
+RIGHTS = 'jobs.batch is forbidden: User "u" cannot create resource "jobs" in API group "batch"'
+
+
+@pytest.mark.parametrize(
+    ("error", "answer", "word"),
+    [
+        pytest.param(
+            answered(409, "AlreadyExists"), Answer.EXISTS, "AlreadyExists", id="it is there"
+        ),
+        pytest.param(answered(409, "Conflict"), Answer.AGAIN, "Conflict", id="a race in a quota"),
+        pytest.param(answered(403, "Forbidden", QUOTA), Answer.AGAIN, "QuotaExceeded", id="quota"),
+        pytest.param(answered(403, "Forbidden", RIGHTS), Answer.AGAIN, "Forbidden", id="no rights"),
+        pytest.param(answered(401, "Unauthorized"), Answer.AGAIN, "Unauthorized", id="token"),
+        pytest.param(
+            answered(403, "Forbidden", TERMINATING),
+            Answer.NEVER,
+            "NamespaceTerminating",
+            id="a namespace that goes",
+        ),
+        pytest.param(answered(404, "NotFound"), Answer.NEVER, "NotFound", id="no namespace"),
+        pytest.param(answered(422, "Invalid"), Answer.NEVER, "Invalid", id="an invalid template"),
+        pytest.param(answered(400, "BadRequest"), Answer.NEVER, "BadRequest", id="a bad one"),
+        pytest.param(
+            answered(413, "RequestEntityTooLarge"),
+            Answer.NEVER,
+            "RequestEntityTooLarge",
+            id="too large",
+        ),
+        pytest.param(answered(400, "", DENIED), Answer.NEVER, "Denied", id="a webhook, as 400"),
+        pytest.param(
+            answered(403, "Forbidden", DENIED), Answer.NEVER, "Denied", id="a webhook, as 403"
+        ),
+        pytest.param(
+            answered(403, "Forbidden", POLICY), Answer.NEVER, "Denied", id="an admission policy"
+        ),
+        pytest.param(
+            answered(500, "InternalError", UNASKED),
+            Answer.AGAIN,
+            "InternalError",
+            id="a webhook that cannot be asked",
+        ),
+        pytest.param(
+            answered(429, "TooManyRequests"), Answer.AGAIN, "TooManyRequests", id="too many"
+        ),
+        pytest.param(answered(500, "InternalError"), Answer.AGAIN, "InternalError", id="a fault"),
+        pytest.param(answered(503, "ServiceUnavailable"), Answer.AGAIN, "ServiceUnavailable"),
+        pytest.param(answered(504, "Timeout"), Answer.AGAIN, "Timeout", id="it took too long"),
+        pytest.param(
+            no_answer("create jobs", "cut", is_sent=True), Answer.AGAIN, "Unreachable", id="cut"
+        ),
+        pytest.param(
+            refusal(
+                "create jobs", 404, b"<h1>default backend</h1>", retry_after=None, is_write=True
+            ),
+            Answer.AGAIN,
+            "Refused",
+            id="a load balancer's page",
+        ),
+        pytest.param(answered(418, "Not A Word!"), Answer.AGAIN, "Refused", id="nonsense"),
+    ],
+)
+def test_an_answer_is_final_only_if_the_api_server_would_give_it_again(
+    error: ApiError, answer: Answer, word: str
+) -> None:
+    assert (judge(error), reason_word(error)) == (answer, word)
+
+
+@examples(300)
+@given(st.integers(0, 599), st.text(max_size=20), st.text(max_size=60))
+def test_whatever_is_answered_is_judged_and_its_word_is_one_that_a_condition_may_have(
+    status: int, reason: str, message: str
+) -> None:
+    error = answered(status, reason, message)
+    assert judge(error) in Answer
+    word = reason_word(error)
+    assert re.fullmatch("[A-Za-z]+", word)
+
+
+def test_waits_grow_to_their_longest_and_stay_there() -> None:
+    waits_s = [retry_delay_s(answered(503), tries) for tries in (*range(20), 10**6)]
+    assert waits_s[0] == FIRST_RETRY_S
+    assert waits_s[-1] == LONGEST_RETRY_S
+    assert all(late == min(2 * early, LONGEST_RETRY_S) for early, late in pairwise(waits_s))
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "tries", "wait_s"),
+    [
+        pytest.param("7", 0, 7.0, id="longer than ours"),
+        pytest.param("0", 0, FIRST_RETRY_S, id="at once is not asked for in vain"),
+        pytest.param("1", 20, LONGEST_RETRY_S, id="shorter than ours"),
+        pytest.param("soon", 0, FIRST_RETRY_S, id="nonsense"),
+        pytest.param(None, 0, FIRST_RETRY_S, id="not said"),
+    ],
+)
+def test_a_server_may_ask_for_a_longer_wait_and_never_for_a_shorter_one(
+    retry_after: str | None, tries: int, wait_s: float
+) -> None:
+    assert retry_delay_s(answered(429, retry_after=retry_after), tries) == wait_s

@@ -1,0 +1,99 @@
+"""The conditions: what each says, and since when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kron.engine.actions import Outcome
+from kron.kube.operator.condition import Trouble, conditions
+from kron.kube.operator.member import Member
+from kron.kube.resource.status import Condition, Status
+from kron.kube.resource.status_fields import CONDITIONS
+from tests.kube.operator.made import T0, ended, kronjob, ledger, member, metadata
+
+QUOTA = Trouble("QuotaExceeded", "exceeded quota: jobs")
+NO_TIME = ended(T0, Outcome.UNSCHEDULABLE, "no second is left").replace(chosen_s=None)
+
+
+def found(made: Member, now_s: int = T0) -> dict[str, Condition]:
+    return {each.type: each for each in conditions(made, now_s)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "true", "ready"),
+    [
+        pytest.param({}, {"Ready"}, "Scheduled", id="well"),
+        pytest.param(
+            {"kronjob": kronjob("0 * * * * @policy(suspend=true)")},
+            {"Ready"},
+            "Suspended",
+            id="suspended",
+        ),
+        pytest.param(
+            {"kronjob": None, "invalid": "bad"}, {"InvalidSpec"}, "InvalidSpec", id="invalid"
+        ),
+        pytest.param({"trouble": QUOTA}, {"SchedulingError"}, "QuotaExceeded", id="trouble"),
+        pytest.param(
+            {"frozen": "schema 2", "trouble": QUOTA},
+            {"SchedulingError"},
+            "NewerStatus",
+            id="a newer status counts for more than trouble",
+        ),
+        pytest.param(
+            {"ledger": ledger(T0, last=NO_TIME)},
+            {"Ready", "Unschedulable"},
+            "Scheduled",
+            id="unschedulable, and the next may have a time",
+        ),
+        pytest.param(
+            {"kronjob": None, "invalid": "bad", "trouble": QUOTA},
+            {"InvalidSpec", "SchedulingError"},
+            "InvalidSpec",
+            id="invalid counts for more than trouble",
+        ),
+    ],
+)
+def test_the_conditions_of_a_member(changes: dict[str, Any], true: set[str], ready: str) -> None:
+    made = member(known=ledger())
+    for name, value in changes.items():
+        setattr(made, name, value)
+    all_of_them = found(made)
+    assert list(all_of_them) == list(CONDITIONS)
+    assert {kind for kind, each in all_of_them.items() if each.status} == true
+    assert all_of_them["Ready"].reason == ready
+    assert all(each.reason.isalpha() for each in all_of_them.values())
+
+
+def test_messages_are_those_of_their_causes() -> None:
+    made = member(known=ledger(T0, last=NO_TIME))
+    made.invalid, made.trouble = "spec.schedule: bad", QUOTA
+    said = {kind: each.message for kind, each in found(made).items()}
+    assert said["InvalidSpec"] == "spec.schedule: bad"
+    assert said["SchedulingError"] == QUOTA.message
+    assert said["Unschedulable"] == NO_TIME.reason
+
+
+def test_a_message_is_never_longer_than_the_definition_allows() -> None:
+    made = member()
+    made.invalid = "x" * 1_000_000
+    made.trouble = Trouble("Refused", "y" * 1_000_000)
+    assert max(len(each.message) for each in found(made).values()) <= 32_768
+
+
+def test_the_time_is_that_of_the_last_change_of_status_not_of_its_message() -> None:
+    made = member()
+    made.trouble = QUOTA
+    made.stored = Status(conditions=conditions(made, T0))
+    made.trouble = Trouble("Unreachable", "gone")
+    made.metadata = metadata(generation=2)
+    later = found(made, T0 + 60)
+    assert later["SchedulingError"].since_s == T0
+    assert later["SchedulingError"].message == "gone"
+    assert later["SchedulingError"].generation == 2
+    made.stored = Status(conditions=tuple(later.values()))
+    made.trouble = None
+    mended = found(made, T0 + 120)
+    assert mended["SchedulingError"].since_s == mended["Ready"].since_s == T0 + 120
+    assert mended["InvalidSpec"].since_s == T0

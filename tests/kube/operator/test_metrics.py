@@ -1,0 +1,75 @@
+"""The metrics, read as Prometheus reads them."""
+
+from __future__ import annotations
+
+from prometheus_client.metrics_core import Metric
+from prometheus_client.parser import text_string_to_metric_families
+
+from kron.engine.actions import Outcome
+from kron.kube.operator.metrics import LATENESS_BOUNDS_S, Metrics
+
+
+def families(metrics: Metrics) -> dict[str, Metric]:
+    return {family.name: family for family in text_string_to_metric_families(metrics.text())}
+
+
+def values(metrics: Metrics) -> dict[tuple[str, ...], float]:
+    """By the name of the sample and the values of its labels."""
+    return {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in families(metrics).values()
+        for sample in family.samples
+    }
+
+
+def test_every_family_has_a_type_and_a_description_from_the_start() -> None:
+    metrics = Metrics()
+    metrics.gauges["kron_queue_length"] = ("How many wait.", lambda: 7)
+    found = families(metrics)
+    assert {name: family.type for name, family in found.items()} == {
+        "kron_runs": "counter",
+        "kron_lateness_seconds": "histogram",
+        "kron_api_requests": "counter",
+        "kron_watch_restarts": "counter",
+        "kron_events_dropped": "counter",
+        "kron_leader": "gauge",
+        "kron_queue_length": "gauge",
+    }
+    assert all(family.documentation for family in found.values())
+    counted = values(metrics)
+    assert [counted["kron_runs_total", outcome] for outcome in Outcome] == [0, 0, 0, 0]
+    assert counted["kron_queue_length",] == 7
+
+
+def test_what_is_counted_is_shown() -> None:
+    metrics = Metrics()
+    metrics.ended(Outcome.MISSED, 95_000)
+    metrics.ended(Outcome.SKIPPED)
+    metrics.started(0.02)
+    metrics.requested("create", "jobs", 201)
+    metrics.requested("create", "jobs", 201)
+    metrics.requested("patch", "kronjobs", 0)
+    metrics.watch_restarted("jobs")
+    metrics.event_dropped()
+    metrics.is_leader = True
+    found = values(metrics)
+    assert found["kron_runs_total", "missed"] == 95_000
+    assert found["kron_runs_total", "skipped"] == 1
+    assert found["kron_runs_total", "executed"] == 1
+    assert found["kron_api_requests_total", "create", "jobs", "201"] == 2
+    assert found["kron_api_requests_total", "patch", "kronjobs", "0"] == 1
+    assert found["kron_watch_restarts_total", "jobs"] == 1
+    assert found["kron_events_dropped_total",] == 1
+    assert found["kron_leader",] == 1
+
+
+def test_the_lateness_is_a_cumulative_histogram() -> None:
+    metrics = Metrics()
+    for late_s in (-0.5, 0.0, 0.01, 0.011, 0.3, 5.0, 601.0):
+        metrics.started(late_s)
+    found = values(metrics)
+    buckets = [found["kron_lateness_seconds_bucket", str(bound)] for bound in LATENESS_BOUNDS_S]
+    assert buckets == [3, 4, 4, 4, 4, 5, 5, 5, 6, 6, 6, 6]
+    assert found["kron_lateness_seconds_bucket", "+Inf"] == 7
+    assert found["kron_lateness_seconds_count",] == 7
+    assert abs(found["kron_lateness_seconds_sum",] - 606.321) < 1e-9
