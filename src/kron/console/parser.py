@@ -123,6 +123,21 @@ def number_up_to(most: int) -> Callable[[str], int]:
     return number
 
 
+def whole_seconds(text: str) -> int:
+    """A duration of whole seconds, which is how lateness is counted."""
+    from kron.core.duration import SECOND_NS, parse_duration
+    from kron.core.errors import KronError
+
+    try:
+        seconds, rest_ns = divmod(parse_duration(text), SECOND_NS)
+    except KronError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if rest_ns:
+        message = f"{quoted(text)} is not whole seconds, and that is how time is counted here"
+        raise argparse.ArgumentTypeError(message)
+    return seconds
+
+
 def add_format(parser: argparse._ActionsContainer, **others: str) -> None:
     """`--format`, the same everywhere; `others` are a command's own, with what they are."""
     meanings = {"text": "for people (default)", "json": "for scripts"} | others

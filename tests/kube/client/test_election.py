@@ -41,7 +41,10 @@ class Candidate:
             identity,
             clock=clock,
             observe=self.told.append,
-            **durations,
+            duration_s=durations["duration_s"],
+            deadline_s=durations["deadline_s"],
+            renew_s=durations["renew_s"],
+            retry_s=durations["retry_s"],
         )
         self.task: asyncio.Task[None] | None = None
 

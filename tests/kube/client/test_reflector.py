@@ -405,7 +405,7 @@ def test_a_list_of_objects_without_names_is_not_taken() -> None:
 def test_a_wait_doubles_to_its_bound_with_jitter_and_begins_anew_after_a_success() -> None:
     backoff = Backoff()
     waits = [backoff.next_s() for _ in range(9)]
-    bounds = [0.25, 0.5, 1, 2, 4, 8, 10, 10, 10]
+    bounds = [0.25, 0.5, 1, 2, 3, 3, 3, 3, 3]
     assert all(bound / 2 <= wait <= bound for wait, bound in zip(waits, bounds, strict=True))
     backoff.reset()
     assert backoff.next_s() <= 0.25

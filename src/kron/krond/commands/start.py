@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 
-from kron.console.parser import Parser, add_insecure_config, add_node_id, number_up_to, path
+from kron.console.parser import (
+    Parser,
+    add_insecure_config,
+    add_node_id,
+    number_up_to,
+    path,
+    whole_seconds,
+)
 from kron.console.terminal import Terminal
 from kron.console.usage import UsageError
-from kron.core.duration import SECOND_NS, parse_duration
-from kron.core.errors import Code, KronError, quoted
+from kron.core.errors import Code, KronError
 from kron.krond.place import LOG_NAME, OUTPUT_NAME, add_state_dir, state_dir_of
 from kron.krond.settings import DEFAULT_SLACK_S, UNLIMITED_RUNS, OnStop, Settings, Source
 from kron.logs.event import Level
@@ -68,7 +73,7 @@ def add_arguments(parser: Parser) -> None:
     )
     how.add_argument(
         "--trigger-slack",
-        type=_slack,
+        type=whole_seconds,
         default=DEFAULT_SLACK_S,
         metavar="DURATION",
         help="how late a run may start when krond was awake and the host was busy; "
@@ -167,14 +172,3 @@ def _settings(arguments: Namespace) -> Settings:
         pid_file=(arguments.pid_file and os.path.abspath(arguments.pid_file)) or "",  # noqa: PTH100
         limits=tuple((name, value) for name, value in limits.items() if value is not None),
     )
-
-
-def _slack(text: str) -> int:
-    try:
-        slack_s, rest_ns = divmod(parse_duration(text), SECOND_NS)
-    except KronError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    if rest_ns:
-        message = f"{quoted(text)} is not whole seconds, and that is how lateness is counted"
-        raise argparse.ArgumentTypeError(message)
-    return slack_s

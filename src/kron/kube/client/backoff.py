@@ -5,13 +5,14 @@ from __future__ import annotations
 from random import random
 
 FIRST_S = 0.25
-LONGEST_S = 10.0
+LONGEST_S = 3.0
+"""Short, because whoever waits is blind: a KronJob that is first seen late owes nothing."""
 LONGEST_ASKED_S = 60.0
 """What a Retry-After may ask for. A cache that is older than this is worse than one request."""
 
 
 class Backoff:
-    """Waits of 0.25 s, doubling to 10 s, each with jitter: between a half and the whole of it."""
+    """Waits of 0.25 s, doubling to 3 s, each with jitter: between a half and the whole of it."""
 
     def __init__(self, first_s: float = FIRST_S, longest_s: float = LONGEST_S) -> None:
         self._first_s = first_s

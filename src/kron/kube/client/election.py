@@ -42,6 +42,7 @@ class Election:
         retry_s: float = 1,
         renew_s: float = 2,
         observe: Callable[[bool], None],
+        observe_trouble: Callable[[str], None] | None = None,
     ) -> None:
         assert identity, "a lease without a holder is nobody's"
         assert renew_s < deadline_s < duration_s, "renew, then stop acting, then others take over"
@@ -55,6 +56,9 @@ class Election:
         self._retry_s = retry_s
         self._renew_s = renew_s
         self._observe = observe
+        self._observe_trouble = observe_trouble
+        self._trouble = ""
+        """Why the lease could not be read or written, while that is so."""
         self._held_until_ns: int | None = None
         self._lease: Lease | None = None
         """The lease as last written or read; None: read it first."""
@@ -128,10 +132,19 @@ class Election:
         """Try to take or renew the lease, within `timeout_s`; whether it is ours now."""
         try:
             async with asyncio.timeout(timeout_s):
-                return await self._take(timeout_s)
-        except (ApiError, TimeoutError):
+                is_ours = await self._take(timeout_s)
+        except (ApiError, TimeoutError) as error:
             self._lease = None
+            self._tell(str(error) or "no answer in time")
             return False
+        self._trouble = ""
+        return is_ours
+
+    def _tell(self, trouble: str) -> None:
+        """Say what is the matter, once: it is tried every second."""
+        if trouble != self._trouble and self._observe_trouble is not None:
+            self._observe_trouble(trouble)
+        self._trouble = trouble
 
     async def _take(self, timeout_s: float) -> bool:
         lease = self._lease or await self._read(timeout_s)

@@ -27,6 +27,7 @@ from kron.kube.operator.reporter import Reporter
 from kron.kube.operator.roster import Roster
 from kron.kube.operator.scheduler import Scheduler
 from kron.kube.operator.settings import Settings
+from kron.kube.operator.settlement import Settlement
 from kron.kube.operator.starter import Starter
 from kron.kube.resource.run import NAME_LABEL
 from kron.logs.event import Event, Level
@@ -90,22 +91,16 @@ class Operator:
             self._history.touch,
         )
         self._reporter = Reporter(client, metrics, clock, may_act, identity=settings.identity)
+        settlement = Settlement(
+            self._roster, self._recorder, self._reporter, journal, metrics, clock
+        )
         self._starter = Starter(
-            client,
-            self._roster,
-            self._recorder,
-            self._reporter,
-            journal,
-            metrics,
-            clock,
-            may_act,
-            slack_s=settings.slack_s,
-            replace_timeout_s=settings.replace_timeout_s,
-            creation_s=settings.creation_s,
+            client, self._roster, self._recorder, settlement, clock, may_act, settings
         )
         self._scheduler = Scheduler(
             self._queue,
             self._starter,
+            settlement,
             self._recorder,
             self._reporter,
             journal,

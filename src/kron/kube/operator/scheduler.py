@@ -20,6 +20,7 @@ from kron.kube.operator.metrics import Metrics
 from kron.kube.operator.pending import Pending
 from kron.kube.operator.recorder import Recorder
 from kron.kube.operator.reporter import Reporter
+from kron.kube.operator.settlement import Settlement
 from kron.kube.operator.starter import Starter
 from kron.kube.resource.kronjob import KronJob
 from kron.logs.event import Event
@@ -34,6 +35,7 @@ class Scheduler:
         self,
         queue: Queue[Member],
         starter: Starter,
+        settlement: Settlement,
         recorder: Recorder,
         reporter: Reporter,
         journal: Journal,
@@ -43,6 +45,7 @@ class Scheduler:
     ) -> None:
         self._queue = queue
         self._starter = starter
+        self._settlement = settlement
         self._recorder = recorder
         self._reporter = reporter
         self._journal = journal
@@ -152,7 +155,7 @@ class Scheduler:
                     pending = self._pending(member, kronjob, decision, replaces=replaces)
                     self._starter.request(pending)
                 case Conclude(outcome=outcome, reason=reason):
-                    self._starter.ended_without(member, decision, outcome, reason)
+                    self._settlement.told(member, decision, outcome, reason)
                 case Adopt():
                     raise AssertionError("what has no Job cannot be adopted")
 

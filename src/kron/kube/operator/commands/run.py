@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from kron.console.parser import Parser
+from kron.console.parser import Parser, whole_seconds
 from kron.console.terminal import Terminal
-from kron.core.duration import SECOND_NS, parse_duration
-from kron.core.errors import KronError, quoted
+from kron.core.errors import quoted
 from kron.kube.operator.settings import (
     DEFAULT_HTTP,
     DEFAULT_LEASE_DURATION_S,
@@ -88,7 +87,7 @@ def add_arguments(parser: Parser) -> None:
     how = parser.add_argument_group("how to run")
     how.add_argument(
         "--trigger-slack",
-        type=_seconds,
+        type=whole_seconds,
         default=DEFAULT_SLACK_S,
         metavar="DURATION",
         help="how late a Job may be made when the operator was awake and something was busy; "
@@ -96,7 +95,7 @@ def add_arguments(parser: Parser) -> None:
     )
     how.add_argument(
         "--replace-timeout",
-        type=_seconds,
+        type=whole_seconds,
         default=DEFAULT_REPLACE_TIMEOUT_S,
         metavar="DURATION",
         help="how long a Job that is replaced may take to go before the period is missed; "
@@ -168,15 +167,8 @@ def _identity() -> str:
     return f"{socket.gethostname()}_{os.urandom(4).hex()}"
 
 
-def _seconds(text: str) -> int:
-    try:
-        return parse_duration(text) // SECOND_NS
-    except KronError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
 def _lease_duration(text: str) -> int:
-    seconds = _seconds(text)
+    seconds = whole_seconds(text)
     if not SHORTEST_LEASE_S <= seconds <= LONGEST_LEASE_S:
         least, most = f"{SHORTEST_LEASE_S}s", f"{LONGEST_LEASE_S}s"
         raise argparse.ArgumentTypeError(f"{quoted(text)} is not between {least} and {most}")
@@ -184,7 +176,7 @@ def _lease_duration(text: str) -> int:
 
 
 def _silence(text: str) -> int:
-    seconds = _seconds(text)
+    seconds = whole_seconds(text)
     if not seconds:
         raise argparse.ArgumentTypeError(f"{quoted(text)} is not long enough, 1s is the least")
     return seconds

@@ -1,0 +1,90 @@
+"""The replacer: deletes the Jobs that another one replaces, and waits until they are gone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from kron.core.duration import SECOND_NS, format_duration
+from kron.engine.actions import Outcome
+from kron.kube.client.client import Client
+from kron.kube.client.errors import ApiError
+from kron.kube.client.resources import JOBS
+from kron.kube.operator.answers import retry_delay_s
+from kron.kube.operator.changes import Changes
+from kron.kube.operator.condition import Trouble
+from kron.kube.operator.pending import Pending
+from kron.kube.operator.roster import Roster
+from kron.kube.operator.settlement import Settlement
+from kron.kube.resource.run import Run
+
+_GONE = 404
+
+
+class Replacer:
+    """Makes room for a Job, within a bound."""
+
+    def __init__(
+        self,
+        client: Client,
+        roster: Roster,
+        settlement: Settlement,
+        changes: Changes,
+        check_leading: Callable[[], None],
+        *,
+        timeout_s: int,
+    ) -> None:
+        self._client = client
+        self._roster = roster
+        self._settlement = settlement
+        self._changes = changes
+        self._check_leading = check_leading
+        self._timeout_s = timeout_s
+
+    async def make_room(self, pending: Pending) -> bool:
+        """Delete the active Jobs and wait until they are gone; False: its period has ended."""
+        member = pending.member
+        loop = asyncio.get_running_loop()
+        until_s = loop.time() + self._timeout_s
+        deleted: set[str] = set()
+        tries = 0
+        while active := member.active_runs():
+            left_s = until_s - loop.time()
+            if pending.given_up:
+                self._settlement.ended(pending, *pending.given_up)
+                return False
+            if left_s <= 0:
+                self._stays(pending, active[0])
+                return False
+            present = next((run for run in active if run.uid not in deleted), None)
+            if present is None:
+                await self._changes.wait(member, left_s)
+                continue
+            error = await self._delete(pending, present)
+            if error is None:
+                deleted.add(present.uid)
+            else:
+                await asyncio.sleep(min(left_s, retry_delay_s(error, tries)))
+                tries += 1
+        return True
+
+    async def _delete(self, pending: Pending, run: Run) -> ApiError | None:
+        """Have an active Job deleted."""
+        self._check_leading()
+        try:
+            await self._client.delete(
+                JOBS, run.namespace, run.name, uid=run.uid, propagation="Foreground"
+            )
+        except ApiError as error:
+            if error.status != _GONE:
+                self._settlement.waits(pending, error)
+                return error
+            self._roster.drop_run(run.namespace, run.name, run.kronjob)
+        self._settlement.replaced(pending, run)
+        return None
+
+    def _stays(self, pending: Pending, run: Run) -> None:
+        waited = format_duration(self._timeout_s * SECOND_NS)
+        message = f"the Job {run.name} was to be replaced and is there after {waited}"
+        self._settlement.in_trouble(pending, Trouble("NotReplaced", message))
+        self._settlement.ended(pending, Outcome.MISSED, message)

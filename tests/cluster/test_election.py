@@ -1,0 +1,273 @@
+"""Several replicas, one of which acts, whatever becomes of it: killed, stopped, cut off, robbed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from kron.core.duration import SECOND_NS
+from kron.logs.record import Record
+from tests.cluster.account import Account
+from tests.cluster.api import wait_for
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.kronjobs import KronJobs, soon, wait_until
+from tests.cluster.once import all_executed_once, executed_once, make_once
+from tests.cluster.operator import LEASE, Operator, replicas
+from tests.cluster.proxy import LOSE, SILENCE, Proxy
+
+LEASE_S = 6
+SHORT_LEASE = ("--lease-duration", f"{LEASE_S}s")
+STOPS_ACTING_S = LEASE_S * 2 / 3
+LONG = "5m"
+
+
+def start(operators: list[Operator], *options: str) -> None:
+    """Start them together, with the rights that are shipped, and wait until they are ready."""
+    kubeconfig = Account(operators[0].cluster, operators[0].namespace).kubeconfig()
+    for each in operators:
+        each.kubeconfig = kubeconfig
+        each.launch(*options)
+    for each in operators:
+        each.wait_until_ready()
+
+
+def leader_of(operators: Iterable[Operator]) -> Operator:
+    """Wait until one of them leads, is at work, and no other thinks that it does."""
+    candidates = [each for each in operators if each.process is not None]
+
+    def look() -> Operator | None:
+        leading = [each for each in candidates if each.metrics()["kron_leader"]]
+        if len(leading) != 1 or leading[0].holder() != leading[0].identity:
+            return None
+        return leading[0] if is_at_work(leading[0]) else None
+
+    return wait_for(look, "exactly one leads")
+
+
+def is_at_work(operator: Operator) -> bool:
+    """Whether it said that it is, after it last became the leader."""
+    steps = [record for record in operator.records() if record.event in ("leader", "ready")]
+    return bool(steps) and steps[-1].event == "ready"
+
+
+def turns(operator: Operator) -> list[str]:
+    """When it began and ceased to lead."""
+    return [str(record.get("leads")) for record in operator.events("leader")]
+
+
+def at_s(record: Record) -> float:
+    return record.time_ns / SECOND_NS
+
+
+def makers(operators: Iterable[Operator], name: str) -> list[str]:
+    """Who says that it has made the Job of this KronJob."""
+    return [each.identity for each in operators for _ in each.events("job_created", name)]
+
+
+def statuses_written(proxy: Proxy) -> list[str]:
+    """The KronJobs whose status was written through the proxy."""
+    return [each["path"].split("/")[-2] for each in proxy.seen("patch", "kronjobs/status")]
+
+
+def test_one_of_three_acts_and_when_it_is_told_to_stop_the_next_is_at_work_at_once(
+    cluster: ControlPlane, namespace: str, kronjobs: KronJobs, tmp_path: Path
+) -> None:
+    with replicas(cluster, namespace, tmp_path, 3) as made:
+        start(made)
+        delays_s = []
+        leader = leader_of(made)
+        for number in range(3):
+            name = f"run-{number}"
+            period = make_once(kronjobs, name, soon(2), deadline=LONG)
+            executed_once(cluster, kronjobs, name, period)
+            assert makers(made, name) == [leader.identity]
+            assert leader.stop() == 0
+            stopped_s = time.time()
+            assert turns(leader) == ["true", "false"]
+            if number < 2:
+                leader = leader_of(made)
+                delays_s.append(at_s(leader.events("ready")[-1]) - stopped_s)
+        assert leader.holder() == "", "the last one has given it back, too"
+        print("from the exit of a leader to the next at work:", [f"{x:.2f} s" for x in delays_s])
+        assert max(delays_s) < 5, "2 s are promised, on a machine that has time"
+        for each in made:
+            each.check_log()
+
+
+def test_somebody_deletes_the_lease_and_still_one_acts_and_nothing_runs_twice(
+    cluster: ControlPlane, namespace: str, kronjobs: KronJobs, tmp_path: Path
+) -> None:
+    with replicas(cluster, namespace, tmp_path) as made:
+        start(made, *SHORT_LEASE)
+        leader_of(made)
+        first_s = soon(3)
+        periods = {
+            f"run-{number}": make_once(kronjobs, f"run-{number}", first_s + number, deadline=LONG)
+            for number in range(4)
+        }
+        for number in range(4):
+            wait_until(first_s + number)
+            cluster.api().delete("leases", namespace, LEASE)
+        leader_of(made)
+        all_executed_once(cluster, kronjobs, periods)
+        assert all(len(makers(made, name)) == 1 for name in periods)
+
+
+def test_a_leader_that_is_killed_is_replaced_when_its_lease_has_run_out_and_nothing_is_lost(
+    cluster: ControlPlane, namespace: str, kronjobs: KronJobs, tmp_path: Path
+) -> None:
+    with replicas(cluster, namespace, tmp_path) as made:
+        start(made, *SHORT_LEASE)
+        leader = leader_of(made)
+        (other,) = (each for each in made if each is not leader)
+        first_s = soon(3)
+        periods = {
+            f"run-{number}": make_once(kronjobs, f"run-{number}", first_s + number, deadline=LONG)
+            for number in range(4)
+        }
+        leader.wait_for_event("trigger", "run-0")
+        leader.kill()
+        killed_s = time.time()
+        all_executed_once(cluster, kronjobs, periods)
+        assert turns(other) == ["true"]
+        after_s = at_s(other.events("leader")[0]) - killed_s
+        assert after_s > STOPS_ACTING_S, "the one that was killed might have been acting"
+        assert {name for name in periods if makers([other], name)} >= {"run-1", "run-2", "run-3"}
+        other.check_log()
+
+
+def test_a_leader_whose_lease_cannot_be_renewed_stops_acting_before_another_begins(
+    cluster: ControlPlane, namespace: str, kronjobs: KronJobs, tmp_path: Path
+) -> None:
+    """And the same process goes on where the other one stops, when it leads again."""
+    account = Account(cluster, namespace)
+    with (
+        Proxy(cluster, tmp_path) as proxy,
+        Operator(
+            cluster, namespace, tmp_path, identity="cut-off", kubeconfig=account.kubeconfig(proxy)
+        ) as cut_off,
+        Operator(
+            cluster, namespace, tmp_path, identity="other", kubeconfig=account.kubeconfig()
+        ) as other,
+    ):
+        cut_off.start(*SHORT_LEASE)
+        cut_off.wait_until_leading()
+        other.start(*SHORT_LEASE)
+        # Only the lease: everything else it could go on doing.
+        proxy.rule(SILENCE, resource="leases")
+        first_s = soon(0)
+        periods = {
+            f"run-{number}": make_once(kronjobs, f"run-{number}", first_s + number, deadline=LONG)
+            for number in range(3, 11, 2)
+        }
+        all_executed_once(cluster, kronjobs, periods)
+        other.wait_until_leading()
+        renewed = [each for each in proxy.seen("update", "leases") if each["status"] == 200]
+        stopped_s = at_s(cut_off.wait_for_event("leader", count=2))
+        assert turns(cut_off) == ["true", "false"]
+        assert stopped_s - renewed[-1]["at"] < LEASE_S
+        assert stopped_s < at_s(other.events("leader")[0])
+        (trouble,) = {record.get("operation") for record in cut_off.events("error")}
+        assert trouble == "hold the lease", "it says why it stopped"
+        assert makers([other], "run-9")
+        late = [each for each in proxy.seen() if each["at"] > stopped_s]
+        assert {each["verb"] for each in late} <= {"get", "list", "watch", "update"}
+        assert {each["passed"] for each in late if each["verb"] == "update"} <= {0}
+
+        # What the other did meanwhile is known, and nothing of it is done again.
+        proxy.clear()
+        kronjobs.delete("run-3")
+        del periods["run-3"]
+        wait_for(
+            lambda: not any(kronjobs.status(name).get("active") for name in periods),
+            "their Jobs are done, and the statuses say so",
+        )
+        written = len(statuses_written(proxy))
+        assert other.stop() == 0
+        wait_for(lambda: turns(cut_off) == ["true", "false", "true"], "it leads again")
+        period = make_once(kronjobs, "again", soon(2), deadline=LONG)
+        executed_once(cluster, kronjobs, "again", period)
+        assert makers([cut_off], "again")
+        assert {*statuses_written(proxy)[written:]} == {"again"}, "and nothing is written anew"
+        all_executed_once(cluster, kronjobs, periods)
+        assert cut_off.metrics()["kron_kronjobs"] == 4
+        cut_off.check_log()
+        other.check_log()
+
+
+def test_a_leader_that_was_frozen_past_its_lease_does_nothing_more_when_it_wakes(
+    cluster: ControlPlane, namespace: str, kronjobs: KronJobs, tmp_path: Path
+) -> None:
+    account = Account(cluster, namespace)
+    with (
+        Proxy(cluster, tmp_path) as proxy,
+        Operator(
+            cluster, namespace, tmp_path, identity="frozen", kubeconfig=account.kubeconfig(proxy)
+        ) as frozen,
+        Operator(
+            cluster, namespace, tmp_path, identity="other", kubeconfig=account.kubeconfig()
+        ) as other,
+    ):
+        frozen.start(*SHORT_LEASE)
+        frozen.wait_until_leading()
+        other.start(*SHORT_LEASE)
+        first_s = soon(3)
+        periods = {
+            f"run-{number}": make_once(
+                kronjobs, f"run-{number}", first_s + number // 3, deadline=LONG
+            )
+            for number in range(12)
+        }
+        frozen.wait_for_event("trigger", "run-0")
+        frozen.pause()
+        all_executed_once(cluster, kronjobs, periods)
+        assert makers([other], "run-11")
+        other.wait_until_leading()
+        statuses = {name: kronjobs.status(name)["ledger"] for name in periods}
+        resumed_s = time.time()
+        frozen.resume()
+        wait_for(lambda: turns(frozen) == ["true", "false"], "it steps down")
+        period = make_once(kronjobs, "later", soon(2), deadline=LONG)
+        executed_once(cluster, kronjobs, "later", period)
+        assert makers([frozen, other], "later") == ["other"]
+        done = [
+            each
+            for each in proxy.seen()
+            if each["at"] > resumed_s and each["verb"] not in ("get", "list", "watch")
+        ]
+        assert [each for each in done if 200 <= each["passed"] < 300] == []
+        all_executed_once(cluster, kronjobs, periods)
+        assert {name: kronjobs.status(name)["ledger"] for name in periods} == statuses
+        other.check_log()
+
+
+def test_a_leader_that_is_told_to_stop_while_jobs_are_made_leaves_them_to_the_next(
+    cluster: ControlPlane, namespace: str, kronjobs: KronJobs, tmp_path: Path
+) -> None:
+    account = Account(cluster, namespace)
+    with (
+        Proxy(cluster, tmp_path) as proxy,
+        Operator(
+            cluster, namespace, tmp_path, identity="first", kubeconfig=account.kubeconfig(proxy)
+        ) as first,
+        Operator(
+            cluster, namespace, tmp_path, identity="second", kubeconfig=account.kubeconfig()
+        ) as second,
+    ):
+        first.start(*SHORT_LEASE)
+        first.wait_until_leading()
+        second.start(*SHORT_LEASE)
+        proxy.rule(SILENCE, verb="create", resource="jobs", about="unheard")
+        proxy.rule(LOSE, verb="create", resource="jobs", about="unanswered")
+        at = soon(3)
+        periods = {
+            name: make_once(kronjobs, name, at, deadline=LONG) for name in ("unheard", "unanswered")
+        }
+        wait_for(lambda: len(proxy.seen("create", "jobs")) >= 2, "both are asked for")
+        assert first.stop() == 0
+        assert second.holder() in ("", "second"), "it has given the lease back"
+        all_executed_once(cluster, kronjobs, periods)
+        assert makers([first, second], "unheard") == ["second"]
+        first.check_log()
+        second.check_log()
