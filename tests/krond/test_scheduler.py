@@ -15,6 +15,7 @@ from kron.core.decision import decide_at
 from kron.core.duration import SECOND_NS
 from kron.core.instant import from_text, to_text
 from kron.krond.daemon import MOST_BUSY_S
+from kron.krond.scheduler import MANY
 from kron.krond.state.store import Store
 from tests.krond.clockwork import LASTING, QUICK, Clockwork
 
@@ -259,3 +260,22 @@ def test_while_a_job_is_suspended_nothing_triggers_and_nothing_is_handled(tmp_pa
         host.reload(suspended)
         host.until("2026-03-01T12:30:00Z")
         assert host.started()[1:] == ["2026-03-01T09:00:00Z"]
+
+
+@pytest.mark.parametrize("count", [MANY - 1, MANY, 3 * MANY])
+def test_the_lines_of_many_that_are_due_at_once_keep_their_order(
+    tmp_path: Path, count: int
+) -> None:
+    names = [f"job-{number:02}" for number in range(count)]
+    with Clockwork(tmp_path, DAWN) as host:
+        host.begin(*(job("0 10 * * *", name) for name in names))
+        logged = len(host.records())
+        host.until(TEN)
+        lines = [(record.event, record["name"]) for record in host.records()[logged:]]
+        started = [name for event, name in lines if event == "started"]
+        assert sorted(started) == names
+        by_kind = [*(("trigger", n) for n in started), *(("started", n) for n in started)]
+        assert [line for line in lines if line[0] in ("trigger", "started")] == by_kind
+        next_day = [("decision", name) for name in started]
+        assert [line for line in lines if line[0] == "decision"] == next_day
+        host.check_log()

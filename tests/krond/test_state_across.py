@@ -104,6 +104,41 @@ def test_a_newer_state_is_refused_and_left_as_it_is(
         assert len(host.events("ready")) == started
 
 
+@pytest.mark.parametrize("part", ["state", "ledger"])
+def test_a_newer_state_of_a_job_that_comes_back_refuses_the_whole_reload(
+    host: Host, part: str
+) -> None:
+    stays = f"{NEVER} name=stays command=/bin/true"
+    host.write(stays, f"{NEVER} name=newer command=/bin/true")
+    host.start()
+    host.write(stays)
+    assert host.command("reload").returncode == 0
+    state = stored(host, "newer")
+    before = dict(state, ledger=dict(state["ledger"]))
+    (state if part == "state" else state["ledger"])["schema"] = 99
+    put(host, "newer", state)
+    row = host.row("stays")
+    files = {path: path.read_bytes() for path in host.state.glob("*.json*")}
+    host.write(
+        "0 3 * * * name=stays command=/bin/false",
+        f"{NEVER} name=new command=/bin/true",
+        f"{NEVER} name=newer command=/bin/true",
+    )
+    refused = host.command("reload")
+    assert refused.returncode == 1
+    assert "has schema 99" in refused.stderr
+    assert str(state_file(host, "newer")) in refused.stderr
+    assert host.row("stays") == row
+    assert [job["name"] for job in host.ask("status")["jobs"]] == ["stays"]
+    assert {path: path.read_bytes() for path in host.state.glob("*.json*")} == files
+    assert host.events("reload")[-1]["result"] == "refused"
+    put(host, "newer", before)
+    assert host.command("reload").returncode == 0
+    assert {job["name"] for job in host.ask("status")["jobs"]} == {"stays", "new", "newer"}
+    assert host.stop() == 0
+    host.check_log()
+
+
 def cut_off(path: Path) -> None:
     os.truncate(path, path.stat().st_size // 2)
 

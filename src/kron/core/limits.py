@@ -20,4 +20,6 @@ DEFAULT_LIMITS = Limits()
 
 def is_longer(text: str, most_bytes: int) -> bool:
     """Whether `text` takes more bytes than it may, whatever characters it holds."""
-    return len(text) > most_bytes or len(text.encode(errors="surrogatepass")) > most_bytes
+    if len(text) > most_bytes or text.isascii():
+        return len(text) > most_bytes
+    return len(text.encode(errors="surrogatepass")) > most_bytes

@@ -76,6 +76,8 @@ class Modifier(Frozen):
 
 def forbidden_characters(text: str) -> list[Problem]:
     """A problem for each character that no schedule may hold, quoted or not."""
+    if text.isascii() and text.isprintable():
+        return []  # as nearly every text; at a tenth of the time
     return [
         Problem(
             Code.TEXT,

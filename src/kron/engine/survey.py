@@ -20,6 +20,9 @@ LOOK_BACK = 32
 """How many overdue periods get a decision besides those that were open together. More than one,
 because the latest may be unschedulable and an older one still within its deadline."""
 
+_FEW_S = (LOOK_BACK - 2) * 60
+"""In so many seconds there are no more periods than that, even where a zone changes its offset."""
+
 
 class Bulk(Frozen):
     """Overdue periods without a decision: how many are owed, and the first and the last of all."""
@@ -84,6 +87,8 @@ def _owed_after(job: Job, ledger: Ledger) -> int:
 
 def _bulk(job: Job, ledger: Ledger, now_s: int, low_s: int) -> Bulk | None:
     """The overdue periods that are certainly not the latest, if they are too many to look at."""
+    if now_s - job.trail_s - job.schedule.width_s - low_s <= _FEW_S:
+        return None  # there is no room for so many
     nominals = job.schedule.nominals
     try:
         closed_s = nominals.at_or_before(now_s - job.trail_s)

@@ -39,9 +39,11 @@ TOKEN = re.compile(rf'@([^ \t"()]*+)\((?:[^"()]|{STRING})*+\)|[^ \t]++')
 """A modifier, which may hold quoted spaces, or a word."""
 FIELD = re.compile(rf'([^ \t="@]++)=({STRING}|[^ \t"]*+)(?![^ \t])')
 """`key=value` or `key="value"`, whole."""
+_NEXT_FIELD = re.compile(rf"[ \t]*+{FIELD.pattern}").match
 _STRAY_PIECE = re.compile(rf'[^ \t"]++|{STRING}')
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
 _FIRST_FIELD = re.compile(r"([ \t])[A-Za-z_][A-Za-z0-9_]*+=").search
+_INHERITED = Output()
 _EXAMPLE = 'command="/usr/bin/backup --all"'
 _IMPORT = "krontab import turns a crontab into krontab lines"
 
@@ -109,23 +111,21 @@ class LineReader:
 
     def _schedule(self, text: str, identity: str, problems: list[Problem]) -> Schedule | None:
         try:
-            schedule = self._parsed(text, identity)
-            check_open_periods(schedule, "this job")
+            return self._parsed(text, identity)
         except ParseError as error:
             problems.extend(error.problems)
         except KronError as error:
             problems.append(Problem(error.code, error.message, 0, len(text), error.fix))
-        else:
-            return schedule
         return None
 
     def _parsed(self, text: str, identity: str) -> Schedule:
-        if is_fuzzy(text):
-            return read_schedule(text, identity, self._limits)
         key = text.strip(" \t")
         schedule = self._schedules.get(key)
         if schedule is None:
-            schedule = self._schedules[key] = read_schedule(text, identity, self._limits)
+            schedule = read_schedule(text, identity, self._limits)
+            check_open_periods(schedule, "this job")
+            if not is_fuzzy(text):  # which depends on the identity
+                self._schedules[key] = schedule
         return schedule
 
 
@@ -190,22 +190,22 @@ def _fields(text: str, start: int, problems: list[Problem]) -> dict[str, Any]:
     unread = ""
     position = start
     while len(problems) < SHOWN_PROBLEMS:
-        position = _after_spaces(text, position)
-        if position == len(text):
-            break
-        field = FIELD.match(text, position)
+        field = _NEXT_FIELD(text, position)
         if field is None:
+            position = _after_spaces(text, position)
+            if position == len(text):
+                break
             problems.append(_malformed(text, position))
             unread += text[position : problems[-1].end] + " "
             position = max(problems[-1].end, position + 1)
             continue
         position = field.end()
-        key = Token(field[1], field.start())
-        tried.add(key.text)
+        key = field[1]
+        tried.add(key)
         value = _value(Token(field[2], field.start(2)), problems)
-        if value is not None and _may_stand(key, value, found, problems):
-            found[key.text] = value
-            _read(key.text, value, values, problems)
+        if value is not None and _may_stand(key, field.start(1), value, found, problems):
+            found[key] = value
+            _read(key, value, values, problems)
     for required in REQUIRED:
         if required not in tried and f"{required}=" not in unread:
             problems.append(_missing(required, text))
@@ -224,7 +224,12 @@ def _value(token: Token, problems: list[Problem]) -> Value | None:
         return None
 
 
-def _may_stand(key: Token, value: Value, found: dict[str, Value], problems: list[Problem]) -> bool:
+def _may_stand(
+    name: str, start: int, value: Value, found: dict[str, Value], problems: list[Problem]
+) -> bool:
+    if name in FIELDS and name not in found and value.text:
+        return True
+    key = Token(name, start)
     if key.text not in FIELDS:
         if not _KEY.fullmatch(key.text):
             problems.append(_stray(Token(f"{key.text}={value.token.text}", key.start)))
@@ -292,10 +297,10 @@ def _task(values: dict[str, Any], problems: list[Problem]) -> Task | None:
         env=tuple(values.get("env", {}).items()),
         timeout_ns=values.get("timeout"),
         grace_ns=values.get("grace", DEFAULT_GRACE_NS),
-        stdout=values.get("stdout", Output()),
-        stderr=values.get("stderr", Output()),
+        stdout=values.get("stdout", _INHERITED),
+        stderr=values.get("stderr", _INHERITED),
         limits=tuple(
-            (resource, values[key]) for key, resource in LIMIT_FIELDS.items() if key in values
+            [(resource, values[key]) for key, resource in LIMIT_FIELDS.items() if key in values]
         ),
         nice=values.get("nice"),
     )

@@ -16,6 +16,7 @@ _ESCAPE = re.compile(r"\\(.)")
 _BARE = re.compile(r'[^ \t"\\]++')
 _WORD_PART = re.compile(rf'[^ \t"]++|{STRING}')
 _SPACES = re.compile(r"[ \t]*+")
+_UNQUOTED_WORD = re.compile(r"[^ \t]++")
 
 
 def unquoted(string: str) -> str:
@@ -48,6 +49,8 @@ def as_string(value: str) -> str:
 
 def split_words(text: str) -> tuple[str, ...]:
     """The words of a command: spaces separate them, except between double quotes."""
+    if '"' not in text:
+        return tuple(_UNQUOTED_WORD.findall(text))
     words: list[str] = []
     position = _end_of(_SPACES, text, 0)
     while position < len(text):

@@ -76,7 +76,7 @@ class Member:
         self.ledger = step.ledger
         self.plan = step.plan
         decisions = step.plan.decisions if step.plan else ()
-        self.planned = tuple((decision.nominal_s, decision.chosen_s) for decision in decisions)
+        self.planned = tuple([(decision.nominal_s, decision.chosen_s) for decision in decisions])
 
     def record(self, ended: Ended) -> None:
         """Remember how a period or a run ended."""

@@ -26,6 +26,9 @@ from kron.logs.journal import Journal
 from kron.waking.clock import Clock
 from kron.waking.timer import WallTimer
 
+GARBAGE_AT = 20_000
+"""So many more objects than before make krond look for garbage: a burst makes many that stay."""
+
 
 def serve(settings: Settings, line: Background | Foreground) -> int:
     """Run a daemon to its end. `line` is told when it is ready, or why it is not to be."""
@@ -80,6 +83,7 @@ class _Service:
             daemon.begin(configuration)
             del configuration
             gc.freeze()  # what is here now stays: no need to look at it ever again
+            gc.set_threshold(GARBAGE_AT)
             gc.enable()
             daemon.serve(signals, self._ready)
 

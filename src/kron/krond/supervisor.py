@@ -50,7 +50,7 @@ class Supervisor:
 
     def check_room(self, unwatched: int) -> None:
         """A `StartError` if there may be no descriptor to watch another run by."""
-        # A quarter of them may be the store's for a moment: it holds the files that it replaces.
+        # A quarter is left alone: for what a start opens, for those who ask, for the unforeseen.
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] * 3 // 4
         if len(self._poller) + unwatched + OTHER_DESCRIPTORS > most:
             raise StartError("krond watches as many runs as it may open files", for_good=False)

@@ -7,6 +7,7 @@ What a `decision` line says follows from three of its fields: `schedule`, `ident
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from kron.core.decision import ENGINE_VERSION, Decision, Trace, trace
 from kron.core.duration import SECOND_NS, format_duration
@@ -15,6 +16,8 @@ from kron.core.memo import Memo
 from kron.core.schedule import Schedule
 from kron.logs.event import Event, Level
 from kron.logs.record import Record, joined, record
+from kron.logs.text import text_pair
+from kron.logs.timestamp import timestamp_text
 
 
 def decision_records(
@@ -47,6 +50,50 @@ def decision_records(
         # Not by `record`: every field is there and is text, and a start logs one for each job.
         fields = tuple([(key, values[key]) for key in event.fields])
         yield Record(time_ns, event.level, event.component, event, fields)
+
+
+def decision_text(
+    decision: Decision, *, namespace: str, name: str, time_ns: int, schedule_text: str
+) -> str:
+    """The text line of a decision that has a chosen time, as its record would be written.
+
+    In one go, in a third of the time: a start logs one for each job.
+    """
+    assert decision.chosen_s is not None  # another event tells of a period without one
+    period = to_text(decision.nominal_s)
+    mode, distribution, salt, zone, bounds, engine = _pieces_of_schedule(decision.schedule)
+    return (
+        f"{timestamp_text(time_ns)} level=INFO component=scheduler event=decision"
+        f"{text_pair('namespace', joined(namespace))}{text_pair('name', joined(name))}"
+        f" period={period} nominal={period}{mode}"
+        f" window_start={to_text(decision.window_start_s)}"
+        f" window_end={to_text(decision.window_end_s)}{distribution}"
+        f" seed_hash={decision.seed_hash}{salt} chosen={to_text(decision.chosen_s)}{zone}"
+        f"{text_pair('identity', joined(decision.identity))}"
+        f"{_schedule_pair(schedule_text)}{bounds} attempts={decision.attempts}{engine}"
+    )
+
+
+@Memo
+def _pieces_of_schedule(schedule: Schedule) -> tuple[str, ...]:
+    """The fields between those that change, as they stand on a line."""
+    values = _values_of_schedule(schedule)
+    return tuple(
+        "".join([text_pair(key, values[key]) for key in keys.split()])
+        for keys in (
+            "window_mode",
+            "distribution dist_params seed_strategy",
+            "salt",
+            "timezone",
+            "window_duration constraints",
+            "engine",
+        )
+    )
+
+
+@lru_cache(maxsize=4096)
+def _schedule_pair(schedule_text: str) -> str:
+    return text_pair("schedule", joined(schedule_text))
 
 
 def decision_values(decision: Decision) -> dict[str, str]:

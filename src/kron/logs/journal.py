@@ -6,8 +6,9 @@ A line that cannot be written is counted, and nothing stops for it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from kron.core.decision import Decision
 from kron.core.duration import format_duration
@@ -15,7 +16,7 @@ from kron.core.instant import to_text
 from kron.core.schedule import Schedule
 from kron.engine.actions import Outcome, Reschedule, Settle, SettleMany
 from kron.engine.survey import due_s
-from kron.logs.decisions import decision_records
+from kron.logs.decisions import decision_records, decision_text
 from kron.logs.event import Component, Event, Level
 from kron.logs.explanation import explain_records
 from kron.logs.record import Record, Value, record
@@ -70,19 +71,20 @@ class Journal:
         if path:
             self._descriptor = _opened(path)
         self._writer = Writer(self, form, level)
-        self._held: list[Record] | None = None
+        self._held: list[Callable[[], None]] | None = None
+        self._writes_quickly = form is Format.TEXT and level is Level.INFO and not explain
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Write what is logged meanwhile only afterwards, in its order."""
+        """Make and write what is logged meanwhile only afterwards, in its order."""
         assert self._held is None, "it is held already"
         held = self._held = []
         try:
             yield
         finally:
             self._held = None
-            for line in held:
-                self._put(line)
+            for write in held:
+                write()
 
     def reopen(self) -> None:
         """Go on in a new file of the same name, after the old one has been moved away."""
@@ -108,7 +110,7 @@ class Journal:
         """Log that something happened, `at_ns` or now."""
         if self._writer.wants(level or event.level):
             time_ns = self._clock.now_ns() if at_ns is None else at_ns
-            self._put(record(event, time_ns, level, component, **values))
+            self._do(lambda: self._put(time_ns, record(event, time_ns, level, component, **values)))
 
     def of_job(
         self,
@@ -225,11 +227,23 @@ class Journal:
     def decisions(self, entry: Entry, decisions: Iterable[Decision]) -> None:
         """Log decisions and, where that is asked for, how they came about."""
         for decision in decisions:
-            for each in self._of_decision(entry, decision):
-                self._put(each)
+            self._do(partial(self._decision, entry, decision, self._clock.now_ns()))
 
-    def _of_decision(self, entry: Entry, decision: Decision) -> Iterator[Record]:
-        time_ns = self._clock.now_ns()
+    def _decision(self, entry: Entry, decision: Decision, time_ns: int) -> None:
+        if self._writes_quickly and decision.chosen_s is not None:
+            text = decision_text(
+                decision,
+                namespace=entry.namespace,
+                name=entry.name,
+                time_ns=time_ns,
+                schedule_text=entry.schedule_text,
+            )
+            self._put(time_ns, text)
+            return
+        for each in self._of_decision(entry, decision, time_ns):
+            self._put(time_ns, each)
+
+    def _of_decision(self, entry: Entry, decision: Decision, time_ns: int) -> Iterator[Record]:
         yield from decision_records(
             decision,
             namespace=entry.namespace,
@@ -244,16 +258,20 @@ class Journal:
                 decision, namespace=entry.namespace, name=entry.name, time_ns=time_ns
             )
 
-    def _put(self, line: Record) -> None:
-        if self._held is not None:
-            self._held.append(line)
-            return
+    def _do(self, write: Callable[[], None]) -> None:
+        if self._held is None:
+            write()
+        else:
+            self._held.append(write)
+
+    def _put(self, time_ns: int, line: Record | str) -> None:
+        """Write a record, or the line of one."""
         try:
             if self.lost:
                 lost = f"{self.lost} lines could not be written"
                 told = record(
                     Event.ERROR,
-                    line.time_ns,
+                    time_ns,
                     Level.ERROR,
                     namespace="",
                     name="",
@@ -262,7 +280,10 @@ class Journal:
                 )
                 self._writer.write(told)
                 self.lost = 0
-            self._writer.write(line)
+            if isinstance(line, str):
+                self._writer.write_line(line)
+            else:
+                self._writer.write(line)
         except OSError:
             self.lost += 1
 

@@ -53,9 +53,12 @@ class Writer:
 
     def write(self, record: Record) -> None:
         """Write the record, unless its level is below the one that is wanted."""
-        if not self.wants(record.level):
-            return
-        line = (self._line(record) + "\n").encode()
+        if self.wants(record.level):
+            self.write_line(self._line(record))
+
+    def write_line(self, text: str) -> None:
+        """Write what `line_of` the format has made of a record of a level that is wanted."""
+        line = (text + "\n").encode()
         if self._torn:
             line = b"\n" + line
         while line:

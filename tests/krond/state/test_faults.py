@@ -213,7 +213,7 @@ INJECTED = [
     pytest.param(3, "renameat", "EIO", 2, "failed", id="rename"),
     pytest.param(FEW + 1, "syncfs", "EIO", 1, "failed", id="syncfs"),
     pytest.param(FEW + 1, "syncfs", "EINTR", 1, "committed", id="syncfs-interrupted"),
-    pytest.param(FEW + 1, "renameat", "EIO", FEW, "failed", id="rename-of-many"),
+    pytest.param(FEW + 1, "renameat2", "EIO", FEW, "failed", id="rename-of-many"),
     pytest.param(3, "flock", "ENOLCK", 1, "refused", id="lock"),
 ]
 

@@ -59,6 +59,38 @@ def test_layout_does_not_matter_to_the_reader(value: JobState) -> None:
     assert from_json(json.dumps(json.loads(to_json(value)), indent=2).encode()) == value
 
 
+def at_rest(value: JobState) -> JobState:
+    """The same with nothing going on: nearly all are so, and they are read by a match."""
+    ledger = value.ledger.replace(handled_s=frozenset(), starting=())
+    return value.replace(ledger=ledger, planned=value.planned[:1], active=())
+
+
+@examples(150)
+@given(states.map(at_rest))
+def test_a_job_at_rest_is_read_alike_by_a_match_and_value_by_value(value: JobState) -> None:
+    data = to_json(value)
+    assert from_json(data) == value
+    assert from_json(data.replace(b"{", b"{ ", 1)) == value
+
+
+@examples(150)
+@given(states.map(at_rest), st.randoms(use_true_random=False), st.sampled_from(b'0195-Z":,{}\\n'))
+def test_a_damaged_job_at_rest_is_read_alike_too(
+    value: JobState, chance: random.Random, character: int
+) -> None:
+    data = bytearray(to_json(value))
+    data[chance.randrange(1, len(data))] = character
+    assert outcome(bytes(data)) == outcome(bytes(data.replace(b"{", b"{ ", 1)))
+
+
+def outcome(data: bytes) -> object:
+    """The state, or what is wrong but for its place, which an added space has moved."""
+    try:
+        return from_json(data)
+    except (StateCorrupt, StateNewer) as error:
+        return re.sub("at character [0-9,]+", "", str(error))
+
+
 @examples(100)
 @given(runs)
 def test_a_noted_run_is_read_again(run: RunRecord) -> None:
@@ -169,6 +201,14 @@ HOSTILE = [
     pytest.param(changed(boot_id="\n"), "boot id", id="boot-id-control"),
     pytest.param(changed(boot_id="x" * 101), "boot id", id="boot-id-long"),
     pytest.param(changed(planned=[["2026-02-30T00:00:00Z", None]]), "planned", id="no-such-day"),
+    pytest.param(
+        re.sub(b'since":"[^T]*', b'since":"2026-02-30', to_json(at_rest(state()))),
+        '"since"',
+        id="no-such-day-at-rest",
+    ),
+    pytest.param(
+        to_json(at_rest(state())).replace(BOOT.encode(), b"x" * 101), "boot id", id="boot-at-rest"
+    ),
     pytest.param(changed(planned=[[None, None]]), "planned", id="planned-nothing"),
     pytest.param(changed(planned={}), '"planned" is a dict', id="planned-object"),
     pytest.param(changed(active=[RUN | {"run_id": "../../etc/passwd"}]), "run id", id="run-path"),

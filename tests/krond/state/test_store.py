@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 import re
 import resource
@@ -24,6 +26,7 @@ from kron.krond.state.record import RunRecord
 from kron.krond.state.schema import from_json, to_json
 from kron.krond.state.store import Store, file_name
 from tests.krond.state.states import BOOT, number_of, state
+from tests.krond.state.test_faults import temporaries
 
 IDENTITY = state().identity
 NAME = file_name(IDENTITY)
@@ -53,10 +56,10 @@ def test_what_is_committed_is_loaded(store: Store, directory: Path, count: int) 
     states = [state(f"job-{job}", 2) for job in range(count)]
     store.commit(states)
     assert [store.load(value.identity) for value in states] == states
+    store.settle()
     assert sorted(os.listdir(directory)) == sorted(  # noqa: PTH208
         ["krond.pid", "runs", *(file_name(value.identity) for value in states)]
     )
-    store.settle()
     assert store.load_all().states == {value.identity: value for value in states}
 
 
@@ -98,23 +101,37 @@ def test_files_and_directories_are_closed_to_others(store: Store, directory: Pat
     assert modes == {".": 0o700, "krond.pid": 0o600, "runs": 0o700, "runs/run": 0o600, NAME: 0o600}
 
 
-def test_replaced_files_are_held_until_settled_and_descriptors_are_not_used_up(
-    store: Store,
+def test_many_replaced_files_stay_until_settled_and_no_descriptor_is_used_for_it(
+    store: Store, directory: Path
 ) -> None:
     before = descriptors()
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     states = [state(f"job-{job}") for job in range(60)]
     store.commit(states)
-    assert descriptors() == before  # nothing was replaced
-    resource.setrlimit(resource.RLIMIT_NOFILE, (200, hard))
-    try:
-        store.commit(states)
-        store.commit(states[:1])
-        assert descriptors() == before + 50
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    store.settle()
+    assert temporaries(directory) == []  # nothing was replaced
+    store.commit(states)
+    store.commit(states[:1])
+    assert len(temporaries(directory)) == 60
     assert descriptors() == before
+    store.settle()
+    assert temporaries(directory) == []
+
+
+@pytest.mark.parametrize("lacks", ["the kernel", "the file system", "the C library"])
+def test_where_files_cannot_exchange_their_names_they_are_renamed(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, lacks: str
+) -> None:
+    def refuse(*_: object) -> int:
+        ctypes.set_errno(errno.ENOSYS if lacks == "the kernel" else errno.EINVAL)
+        return -1
+
+    store = Store.open(str(directory))
+    renameat2 = None if lacks == "the C library" else refuse
+    monkeypatch.setattr(store._group, "_renameat2", renameat2)
+    for number in (1, 2):
+        store.commit([state(f"job-{job}", number) for job in range(FEW)])
+    assert temporaries(directory) == []
+    assert {found.ledger for found in store.load_all().states.values()} == {state(number=2).ledger}
+    store.close()
 
 
 def test_without_descriptors_a_commit_fails_and_leaves_the_old_states(store: Store) -> None:

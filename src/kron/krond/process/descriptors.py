@@ -40,16 +40,20 @@ class Sources:
     """The descriptors that become 0, 1 and 2, as copies above those three where need be.
 
     So none is overwritten before it is copied, whatever the order: stdout may be 2 and stderr 1.
-    A copy onto itself, which would keep its close-on-exec mark, cannot happen either.
+    As it is stays what is in its place already and is not marked close-on-exec: krond's own output.
     """
 
     def __init__(self, stdin: int, stdout: int, stderr: int) -> None:
         self.of: tuple[int, ...] = (stdin, stdout, stderr)
         self._copies: list[int] = []
         try:
-            for descriptor in self.of:
-                os.get_inheritable(descriptor)  # a closed one fails before its number is reused
-            if stdin < _FIRST or stdout < _FIRST or stderr < _FIRST:
+            # A closed one fails before its number is reused.
+            stay = [os.get_inheritable(descriptor) for descriptor in self.of]
+            stay[0] = False  # there the proof is made
+            if any(
+                source < _FIRST and not (source == target and stay[target])
+                for target, source in enumerate(self.of)
+            ):
                 self.of = tuple(map(self._lifted, self.of))
         except OSError as error:
             self.close()

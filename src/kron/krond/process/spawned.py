@@ -51,8 +51,8 @@ def spawn(
         if what.cwd:
             home = _open_home()
             enter_directory(what)
-        if open_files is not None:
-            own_limit = _own_limit()
+        if open_files is not None and (own := _own_limit()) != open_files:
+            own_limit = own
             resource.setrlimit(resource.RLIMIT_NOFILE, open_files)
         if what.umask is not None:
             own_umask = os.umask(what.umask)
@@ -71,14 +71,13 @@ def _spawn(what: Launch, argv: list[bytes], sources: tuple[int, ...]) -> int:
         program = find_program(argv[0], search_path(what.env))
     except OSError as error:
         raise NotStarted(Stage.SEARCH, error.errno or 0) from None
-    stdin, stdout, stderr = sources
-    actions = (
+    actions: list[tuple[object, ...]] = [
         # As descriptor 0, which posix_spawn closes first: there is room whatever the limit is.
-        (os.POSIX_SPAWN_OPEN, 0, what.proof, PROOF_FLAGS, PROOF_MODE),
-        (os.POSIX_SPAWN_DUP2, stdin, 0),
-        (os.POSIX_SPAWN_DUP2, stdout, 1),
-        (os.POSIX_SPAWN_DUP2, stderr, 2),
-    )
+        (os.POSIX_SPAWN_OPEN, 0, what.proof, PROOF_FLAGS, PROOF_MODE)
+    ]
+    for target, source in enumerate(sources):
+        if source != target:
+            actions.append((os.POSIX_SPAWN_DUP2, source, target))
     try:
         return os.posix_spawn(
             program,

@@ -10,7 +10,6 @@ import ctypes
 import errno
 import os
 import re
-import resource
 from contextlib import suppress
 
 from kron.krond.state.directory import Directory
@@ -23,7 +22,9 @@ FEW = 16
 """From so many files on, one sync of the file system is quicker than one of each file."""
 
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_HOLD = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_RENAME_EXCHANGE = 2
+_CANNOT_EXCHANGE = (errno.ENOENT, errno.EINVAL, errno.ENOSYS)
+"""There is nothing to replace, or the file system or the kernel does not know how to."""
 _TEMPORARY = re.compile(r"\.new-[0-9]+").fullmatch
 _MOST_NAMES = 1_000
 _SYNCFS_TELLS_ERRORS = (5, 8)
@@ -31,18 +32,22 @@ _SYNCFS_TELLS_ERRORS = (5, 8)
 
 
 class Group:
-    """Replaces files of a directory. The replaced ones are held until `settle()`.
+    """Replaces files of a directory. Where they are many, the replaced ones go at `settle()`.
 
     To delete a file takes the file system three times as long as to rename another one over it.
-    The deletion can wait until somebody has time for it, so the old files are kept open.
+    The deletion can wait until somebody has time for it, so the old and the new file exchange
+    their names. (To keep the old one open instead would slow down every start of a process, which
+    copies all descriptors and closes them again.)
     """
 
-    __slots__ = ("_count", "_directory", "_held", "_syncfs")
+    __slots__ = ("_count", "_directory", "_renameat2", "_replaced", "_syncfs")
 
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
         self._count = 0
-        self._held: list[int] = []
+        self._replaced: list[str] = []
+        """The names that the replaced files have now."""
+        self._renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
         self._syncfs = _syncfs if kernel_version() >= _SYNCFS_TELLS_ERRORS else None
 
     def replace(self, files: Iterable[tuple[str, bytes]], count: int) -> None:
@@ -54,22 +59,21 @@ class Group:
                 self._write_each(files, written)
             else:
                 self._write_all(files, written, self._syncfs)
-            # Of the descriptors a quarter at most: the runs that are about to start need some too.
-            room = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4 - len(self._held)
-            for number, (temporary, name) in enumerate(written):
-                if number < room:
-                    self._hold(name)
-                os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+            for temporary, name in written:
+                if count >= FEW and self._exchange(temporary, name):
+                    self._replaced.append(temporary)
+                else:
+                    os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
             os.fsync(directory)
         except BaseException:
             for temporary, _ in written:
-                self._discard(temporary)  # those that were renamed are not there any more
+                self._discard(temporary)  # not there any more, or the replaced file by now
             raise
 
     def settle(self) -> None:
-        """Let the replaced files be deleted."""
-        while self._held:
-            os.close(self._held.pop())
+        """Delete the replaced files."""
+        while self._replaced:
+            self._discard(self._replaced.pop())
 
     def remove_leftovers(self, names: Iterable[str]) -> None:
         """Remove, of these names, the files that a crash left half-written."""
@@ -126,10 +130,18 @@ class Group:
             return descriptor
         raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
 
-    def _hold(self, name: str) -> None:
-        """Keep the file that is about to be replaced."""
-        with suppress(OSError):  # there is none, or no descriptor for it: it is deleted at once
-            self._held.append(os.open(name, _HOLD, dir_fd=self._directory.descriptor))
+    def _exchange(self, temporary: str, name: str) -> bool:
+        """Have two files exchange their names. False: that cannot be done here."""
+        if self._renameat2 is None:
+            return False
+        directory = self._directory.descriptor
+        old, new = temporary.encode(), name.encode()
+        if self._renameat2(directory, old, directory, new, _RENAME_EXCHANGE) == 0:
+            return True
+        number = ctypes.get_errno()
+        if number in _CANNOT_EXCHANGE:
+            return False
+        raise OSError(number, os.strerror(number))
 
     def _discard(self, temporary: str) -> None:
         with suppress(OSError):  # the next start tries again
