@@ -90,7 +90,10 @@ class Operator:
             self._see,
             self._history.touch,
         )
-        self._reporter = Reporter(client, metrics, clock, may_act, identity=settings.identity)
+        is_idle = self._recorder.is_idle
+        self._reporter = Reporter(
+            client, metrics, clock, may_act, is_idle, identity=settings.identity
+        )
         settlement = Settlement(
             self._roster, self._recorder, self._reporter, journal, metrics, clock
         )

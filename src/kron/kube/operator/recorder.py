@@ -58,6 +58,9 @@ class Recorder:
         self._busy: set[Member] = set()
         self._tries: dict[Member, int] = {}
         self._held = 0
+        self.is_idle = asyncio.Event()
+        """Set while no Job waits for its first try."""
+        self.is_idle.set()
         self._work = asyncio.Event()
         self._timers: dict[Member, asyncio.TimerHandle] = {}
 
@@ -83,10 +86,13 @@ class Recorder:
         """A Job is to be made: statuses have time."""
         self._held += 1
         self._work.clear()
+        self.is_idle.clear()
 
     def let_go(self) -> None:
         """The Job was tried."""
         self._held -= 1
+        if not self._held:
+            self.is_idle.set()
         self._wake()
 
     async def run(self) -> None:

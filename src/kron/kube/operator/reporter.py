@@ -44,6 +44,7 @@ class Reporter:
         metrics: Metrics,
         clock: Clock,
         may_act: Callable[[], bool],
+        is_idle: asyncio.Event,
         *,
         identity: str,
     ) -> None:
@@ -51,6 +52,7 @@ class Reporter:
         self._metrics = metrics
         self._clock = clock
         self._may_act = may_act
+        self._is_idle = is_idle
         self._identity = identity
         self._waiting: deque[tuple[str, bytes]] = deque()
         self._arrived = asyncio.Event()
@@ -109,6 +111,7 @@ class Reporter:
         while True:
             await self._arrived.wait()
             while self._waiting:
+                await self._is_idle.wait()
                 now = loop.time()
                 allowance = min(BURST, allowance + (now - counted_at) * A_SECOND)
                 counted_at = now
