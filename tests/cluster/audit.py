@@ -14,6 +14,7 @@ from typing import Any
 from kron.core.frozen import Frozen
 
 _QUIET = ["RequestReceived"]
+_BEGINNING = b'{"kind":"Event","apiVersion":"audit.k8s.io/v1"'
 POLICY: dict[str, Any] = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -68,10 +69,20 @@ def read_audit(log: Path, containing: str = "") -> list[Request]:
     for line in _whole_lines(log):
         if containing.encode() not in line:
             continue
-        event = json.loads(line)
+        event = _event(line)
         # A watch is logged when it starts and when it ends; what was received, when it is answered.
         found[event["auditID"]] = event
     return [_request(event) for event in found.values()]
+
+
+def _event(line: bytes) -> dict[str, Any]:
+    """What a line says. A server that was killed may have left half a line before it."""
+    event: dict[str, Any]
+    try:
+        event = json.loads(line)
+    except ValueError:
+        event = json.loads(line[line.rindex(_BEGINNING) :])
+    return event
 
 
 def _whole_lines(log: Path) -> Iterator[bytes]:

@@ -29,6 +29,8 @@ class Verdict:
     def __init__(self, requests: list[Request], namespace: str) -> None:
         self.created: Counter[str] = Counter()
         """How often a Job of this name was created."""
+        self.unanswered: set[str] = set()
+        """The Jobs of these names may have been created: the API server was killed at it."""
         self.outcomes: dict[Period, set[str]] = defaultdict(set)
         """The outcomes that the stored statuses have told of each period."""
         for request in requests:
@@ -36,6 +38,8 @@ class Verdict:
                 continue
             if request.resource == "jobs" and request.verb == "create" and request.code == 201:
                 self.created[request.name] += 1
+            if request.resource == "jobs" and request.verb == "create" and request.code == 0:
+                self.unanswered.add(request.name)
             if request.subresource == "status" and request.code == 200 and request.body:
                 self._see(request.name, json.loads(request.body).get("status", {}))
 
@@ -44,23 +48,29 @@ class Verdict:
             self.outcomes[name, status["lastPeriodID"]].add(status["lastOutcome"])
 
     def ran(self, name: str, period: str) -> bool:
-        """Whether this period's Job was created."""
-        return bool(self.created[job_name(name, period)])
+        """Whether this period's Job was created.
+
+        What the API server was killed at was, if a status that it stored later says so.
+        """
+        job = job_name(name, period)
+        told = self.outcomes.get((name, period), ())
+        return bool(self.created[job]) or (job in self.unanswered and "executed" in told)
 
     def check_at_most_one(self) -> None:
         """No name was ever created twice: so no period had two Jobs."""
-        assert {name: count for name, count in self.created.items() if count > 1} == {}
+        several = {name: count for name, count in self.created.items() if count > 1}
+        assert several == {}, several
 
     def check_one_outcome(self) -> None:
         """No period was told to have ended in two ways, or otherwise than it did."""
         several = {period: told for period, told in self.outcomes.items() if len(told) > 1}
-        assert several == {}
+        assert several == {}, several
         wrong = {
             (name, period): told
             for (name, period), told in self.outcomes.items()
             if ("executed" in told) is not self.ran(name, period)
         }
-        assert wrong == {}
+        assert wrong == {}, wrong
 
     def check_all_ended(self, kronjobs: list[Object], until_s: int) -> dict[Period, bool]:
         """Every period that was due by `until_s` is handled in the status; whether each ran."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from tests.cluster.tokens import ISSUER
@@ -87,8 +87,8 @@ def kubeconfig_text(url: str, ca: str, user: dict[str, Any], namespace: str) -> 
 
 
 def write(path: Path, text: str) -> None:
-    """In one step: several workers may write the same file at the same time."""
-    new = path.with_name(f"{path.name}.{os.getpid()}.new")
+    """In one step: several workers and threads may write the same file at the same time."""
+    new = path.with_name(f"{path.name}.{token_hex(4)}.new")
     new.write_text(text)
     new.chmod(0o600)
     new.rename(path)

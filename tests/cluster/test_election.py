@@ -154,6 +154,7 @@ def test_a_leader_whose_lease_cannot_be_renewed_stops_acting_before_another_begi
         cut_off.start(*SHORT_LEASE)
         cut_off.wait_until_leading()
         other.start(*SHORT_LEASE)
+        wait_for(lambda: proxy.seen("update", "leases"), "the lease is renewed")
         # Only the lease: everything else it could go on doing.
         proxy.rule(SILENCE, resource="leases")
         first_s = soon(0)

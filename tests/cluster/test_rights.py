@@ -76,8 +76,8 @@ def test_without_a_right_it_says_which(
     kubeconfig = cluster.kubeconfig_with(token, f"{namespace}.powerless.kubeconfig", namespace)
     with Operator(cluster, namespace, tmp_path, kubeconfig=kubeconfig) as operator:
         operator.launch()
-        said = operator.wait_for_event("error")
-        assert "cannot list resource" in said["error"]
+        wait_for(lambda: "cannot list resource" in operator.said(), "it says what it may not list")
+        wait_for(lambda: "cannot get resource" in operator.said(), "and what it may not get")
         assert operator.http("/readyz")[0] == 503
         assert operator.stop() == 0
 

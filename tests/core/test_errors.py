@@ -29,8 +29,10 @@ OTHERS_PREFIXES = (
     "running",
     "not-running",
     "control",
+    "cluster",
+    "api",
 )
-"""Codes of the engine, of krontab lines and of files; those of fuzzy schedules are in capitals."""
+"""Codes of the engine, of lines, files and clusters; those of fuzzy schedules are in capitals."""
 REACHED = {
     Code.CRON_FIELD: "61 0 * * *",
     Code.CRON_FIELD_COUNT: "0 0",
