@@ -28,7 +28,7 @@ from tests.cluster.operator import Operator
 
 OF_THE_PEER = 0.5
 MOST_REQUESTS = 2
-_LEAD_S = 10 + JOBS / 25
+_LEAD_S = 10 + JOBS / 50
 """Salts are looked for, objects are made and statuses written meanwhile."""
 _APART_S = 75
 """From the peer's second to ours. The operator's connections are closed by then, as they would be

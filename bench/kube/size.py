@@ -7,7 +7,7 @@ from bench.krond.size import IS_SMALL
 _PART = 10 if IS_SMALL else 1
 
 BURST_JOBS = 1_000 // _PART
-BURST_ROUNDS = 1 if IS_SMALL else 3
+BURST_ROUNDS = 1 if IS_SMALL else 2
 SPREAD_JOBS = 600 // _PART
 """Due within one minute."""
 SPREAD_PEERS = 10

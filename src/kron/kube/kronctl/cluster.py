@@ -11,6 +11,7 @@ from kron.console.parser import path
 from kron.console.usage import UsageError
 from kron.core.errors import Code, KronError, quoted
 from kron.core.frozen import Frozen
+from kron.kube.extra import check_extra
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,13 +114,9 @@ def context_namespace(arguments: Namespace) -> str:
 
 
 def _access(arguments: Namespace) -> Access:
-    try:
-        import aiohttp  # noqa: F401
+    check_extra()
+    from kron.kube.client.access import find_access
 
-        from kron.kube.client.access import find_access
-    except ModuleNotFoundError as error:
-        message = f"the cluster cannot be reached: {error.name} is not installed"
-        raise KronError(Code.CLUSTER, message, fix="pip install 'krond[kube]'") from None
     return find_access(arguments.kubeconfig, arguments.context)
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import gc
 import signal
+import traceback
 from contextlib import AsyncExitStack
 
 import kron
+from kron.core.errors import KronError
 from kron.kube.client.access import Access
 from kron.kube.client.client import Client
 from kron.kube.operator.health import serve as serve_health
 from kron.kube.operator.metrics import Metrics
 from kron.kube.operator.operator import Operator
-from kron.kube.operator.program import OK
+from kron.kube.operator.program import BROKEN, OK
 from kron.kube.operator.settings import Settings
 from kron.logs.event import Event
 from kron.logs.journal import Journal
@@ -25,7 +27,13 @@ def serve(settings: Settings, access: Access) -> int:
     """Run until SIGTERM or SIGINT, and answer the exit code."""
     # Nearly all that is made stays: ten thousand KronJobs read in two thirds of the time.
     gc.set_threshold(20_000, 50, 50)
-    return asyncio.run(_serve(settings, access))
+    try:
+        return asyncio.run(_serve(settings, access))
+    except KronError:
+        raise
+    except Exception:  # another replica takes over, and this one is started again
+        traceback.print_exc()
+        return BROKEN
 
 
 async def _serve(settings: Settings, access: Access) -> int:

@@ -7,6 +7,7 @@ import argparse
 from kron.console.parser import Parser, whole_seconds
 from kron.console.terminal import Terminal
 from kron.core.errors import quoted
+from kron.kube.extra import check_extra
 from kron.kube.operator.settings import (
     DEFAULT_HTTP,
     DEFAULT_LEASE_DURATION_S,
@@ -135,6 +136,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace, _: Terminal) -> int:
     """Run the command."""
+    check_extra()
     from kron.kube.client.access import find_access
     from kron.kube.operator.service import serve
 

@@ -1,0 +1,17 @@
+"""The extra `kube`: what is needed beyond the base, and what to do where it is not there."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from kron.core.errors import Code, KronError
+
+NEEDED = ("aiohttp", "yaml")
+
+
+def check_extra() -> None:
+    """A KronError that says what to install, if something is missing."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        message = f"the cluster cannot be reached: {', '.join(missing)} is not installed"
+        raise KronError(Code.CLUSTER, message, fix="pip install 'krond[kube]'")
