@@ -30,10 +30,6 @@ class Queue(Generic[Member]):
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, Member]] = []
 
-    def __len__(self) -> int:
-        """How many places there are, those of members that were moved since too."""
-        return len(self._heap)
-
     def put(self, member: Member, wake_s: int | None) -> None:
         """Wake the member then, and not when it was to be woken before; None: not at all."""
         if wake_s == member.wake_s:

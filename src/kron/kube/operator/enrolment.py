@@ -193,6 +193,7 @@ class Enrolment:
         self._reporter.invalid(member)
 
     def _remove(self, member: Member) -> None:
+        member.is_gone = True
         self._starter.forget(member)
         self._recorder.forget(member)
         self._queue.put(member, None)

@@ -24,6 +24,7 @@ class Member:
         "frozen",
         "invalid",
         "is_behind",
+        "is_gone",
         "kronjob",
         "ledger",
         "metadata",
@@ -61,6 +62,8 @@ class Member:
         """Why its last run could not be made, or cannot yet."""
         self.wake_s: int | None = None
         """When the queue brings it up."""
+        self.is_gone = False
+        """It was deleted. Another of its name is another member."""
         self.is_behind = False
         """The clock shows less than it did when it last ran, and that was told."""
 

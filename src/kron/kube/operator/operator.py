@@ -131,7 +131,7 @@ class Operator:
         self._reflectors = list(self._make_reflectors(client))
         metrics.gauges |= {
             "kron_kronjobs": ("KronJobs that are known.", lambda: len(self._roster)),
-            "kron_queue_length": ("KronJobs that wait for their time.", lambda: len(self._queue)),
+            "kron_queue_length": ("KronJobs that wait for their time.", self._waiting),
             "kron_statuses_waiting": (
                 "Statuses that are to be written.",
                 lambda: self._recorder.waiting,
@@ -149,6 +149,9 @@ class Operator:
     def starting(self) -> int:
         """How many Jobs are being made."""
         return sum(len(member.starting) for member in self._roster)
+
+    def _waiting(self) -> int:
+        return sum(member.wake_s is not None for member in self._roster)
 
     def why_not_ready(self) -> str:
         """What is still to be read before this replica could lead; '' if nothing is."""

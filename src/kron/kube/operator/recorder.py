@@ -71,6 +71,8 @@ class Recorder:
 
     def touch(self, member: Member, delay_s: float = 0.0) -> None:
         """Something about its status has changed."""
+        if member.is_gone:
+            return
         if delay_s:
             self._later(member, delay_s)
             return
