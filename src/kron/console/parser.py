@@ -138,6 +138,26 @@ def whole_seconds(text: str) -> int:
     return seconds
 
 
+def add_log_options(parser: argparse._ActionsContainer) -> None:
+    """How a program that runs jobs logs."""
+    from kron.logs.event import Level
+    from kron.logs.writer import Format
+
+    parser.add_argument(
+        "--log-format", choices=tuple(Format), default=Format.TEXT, help="default: text"
+    )
+    parser.add_argument(
+        "--log-level",
+        type=str.upper,
+        choices=tuple(Level),
+        default=Level.INFO,
+        help="the least that is logged; default: INFO",
+    )
+    parser.add_argument(
+        "--explain", action="store_true", help="explain every decision in the log, in words"
+    )
+
+
 def add_format(parser: argparse._ActionsContainer, **others: str) -> None:
     """`--format`, the same everywhere; `others` are a command's own, with what they are."""
     meanings = {"text": "for people (default)", "json": "for scripts"} | others

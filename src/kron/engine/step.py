@@ -7,6 +7,8 @@ number of periods that are open at once, however long the adapter was away.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kron.core.decision import Decision, decide_at
 from kron.core.errors import KronError
 from kron.core.frozen import Frozen
@@ -54,6 +56,21 @@ class Step(Frozen):
     """When to step again at the latest; None: not before something changes."""
     clock_behind: bool
     """The clock shows less than it did: periods whose windows are yet to open have ended."""
+
+    def decided_now(self) -> list[Decision]:
+        """Of the new decisions, those that something is done about already."""
+        dealt_with = self._dealt_with()
+        return [decision for decision in self.decided if id(decision) in dealt_with]
+
+    def decided_ahead(self) -> Sequence[Decision]:
+        """Of the new decisions, those that are to be waited for."""
+        if not self.actions:
+            return self.decided
+        dealt_with = self._dealt_with()
+        return [decision for decision in self.decided if id(decision) not in dealt_with]
+
+    def _dealt_with(self) -> set[int]:
+        return {id(each.decision) for each in self.actions if not isinstance(each, SettleMany)}
 
 
 def step(

@@ -84,13 +84,12 @@ class Scheduler:
                     self._tell(member, result, now_s)
             self._starter.go()
         for member, result in turns:
-            self._journal.decisions(member.entry, _to_come(result))
+            self._journal.decisions(member.entry, result.decided_ahead())
 
     def _tell(self, member: Member, result: Step, now_s: int) -> None:
         """Log what was decided, and have runs started."""
         self._tell_clock(member, result, now_s)
-        dealt_with = {id(decision) for decision in _dealt_with(result)}
-        self._journal.decisions(member.entry, (d for d in result.decided if id(d) in dealt_with))
+        self._journal.decisions(member.entry, result.decided_now())
         for action in result.actions:
             match action:
                 case Start():
@@ -163,14 +162,3 @@ def _remember(member: Member, result: Step, now_ns: int) -> None:
             ended_ns=now_ns,
         )
         member.record(ended)
-
-
-def _dealt_with(result: Step) -> list[Decision]:
-    return [action.decision for action in result.actions if not isinstance(action, SettleMany)]
-
-
-def _to_come(result: Step) -> Iterable[Decision]:
-    if not result.actions:
-        return result.decided
-    dealt_with = {id(decision) for decision in _dealt_with(result)}
-    return [decision for decision in result.decided if id(decision) not in dealt_with]

@@ -7,6 +7,7 @@ import os
 from kron.console.parser import (
     Parser,
     add_insecure_config,
+    add_log_options,
     add_node_id,
     number_up_to,
     path,
@@ -108,19 +109,7 @@ def add_arguments(parser: Parser) -> None:
         help="where to log; default: standard error in the foreground, else "
         f"{LOG_NAME} in the state directory",
     )
-    logs.add_argument(
-        "--log-format", choices=tuple(Format), default=Format.TEXT, help="default: text"
-    )
-    logs.add_argument(
-        "--log-level",
-        type=str.upper,
-        choices=tuple(Level),
-        default=Level.INFO,
-        help="the least that is logged; default: INFO",
-    )
-    logs.add_argument(
-        "--explain", action="store_true", help="explain every decision in the log, in words"
-    )
+    add_log_options(logs)
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:

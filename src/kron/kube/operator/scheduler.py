@@ -97,15 +97,14 @@ class Scheduler:
             if not member.starting:
                 self._recorder.touch(member)
         for _, kronjob, result in turns:
-            self._journal.decisions(kronjob, _to_come(result))
+            self._journal.decisions(kronjob, result.decided_ahead())
 
     def _tell(self, member: Member, kronjob: KronJob, result: Step, now_s: int) -> None:
         """Log what was decided, and have Jobs made."""
         if result.clock_behind and not member.is_behind:
             self._journal.of_job(Event.CLOCK_CHANGED, kronjob, now=to_text(now_s))
         member.is_behind = result.clock_behind
-        dealt_with = {id(decision) for decision in _dealt_with(result)}
-        self._journal.decisions(kronjob, (d for d in result.decided if id(d) in dealt_with))
+        self._journal.decisions(kronjob, result.decided_now())
         for action in result.actions:
             match action:
                 case Start():
@@ -165,12 +164,3 @@ class Scheduler:
         assert decision.chosen_s is not None  # only a chosen period starts
         latest_s = latest_start_s(kronjob.schedule, decision.chosen_s, self._slack_s)
         return Pending(member, decision, latest_s, replaces=replaces)
-
-
-def _dealt_with(result: Step) -> list[Decision]:
-    return [action.decision for action in result.actions if not isinstance(action, SettleMany)]
-
-
-def _to_come(result: Step) -> Iterable[Decision]:
-    dealt_with = {id(decision) for decision in _dealt_with(result)}
-    return [decision for decision in result.decided if id(decision) not in dealt_with]

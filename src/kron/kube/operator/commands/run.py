@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from kron.console.parser import Parser, whole_seconds
+from kron.console.parser import Parser, add_log_options, whole_seconds
 from kron.console.terminal import Terminal
 from kron.core.errors import quoted
 from kron.kube.extra import check_extra
@@ -119,19 +119,7 @@ def add_arguments(parser: Parser) -> None:
         f"default: {DEFAULT_HTTP}",
     )
     logs = parser.add_argument_group("logs")
-    logs.add_argument(
-        "--log-format", choices=tuple(Format), default=Format.TEXT, help="default: text"
-    )
-    logs.add_argument(
-        "--log-level",
-        type=str.upper,
-        choices=tuple(Level),
-        default=Level.INFO,
-        help="the least that is logged; default: INFO",
-    )
-    logs.add_argument(
-        "--explain", action="store_true", help="explain every decision in the log, in words"
-    )
+    add_log_options(logs)
 
 
 def run(arguments: Namespace, _: Terminal) -> int:
