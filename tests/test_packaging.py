@@ -24,7 +24,8 @@ import pytest
 
 from kron.krond.client import ask
 from kron.krond.program import EXIT_CODES, KROND, RUNNING, USAGE
-from tests.krond.host import PATIENCE_S, Host, wait_for
+from tests.krond.host import Host
+from tests.logbook import PATIENCE_S, wait_for
 
 SHARE = Path(__file__).parent.parent / "share"
 SYSTEM_UNIT = SHARE / "systemd/system/krond.service"

@@ -9,13 +9,10 @@ import http.client
 import json
 import ssl
 import threading
-import time
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-PATIENCE_S = 30.0
-"""How long a test waits for what takes milliseconds on a machine that has nothing else to do."""
+from tests.logbook import PATIENCE_S
 
 PREFIXES = {
     "cronjobs": "/apis/batch/v1",
@@ -31,7 +28,6 @@ PREFIXES = {
 """Where a resource is found, if not in /api/v1."""
 
 Object = dict[str, Any]
-T = TypeVar("T")
 
 
 class RefusedError(Exception):
@@ -41,15 +37,6 @@ class RefusedError(Exception):
         super().__init__(f"{status} {body.get('reason')}: {body.get('message')}")
         self.status = status
         self.body = body
-
-
-def wait_for(look: Callable[[], T | None], what: str, patience_s: float = PATIENCE_S) -> T:
-    """Look again and again, 50 times a second, until there is something that is true."""
-    deadline_s = time.monotonic() + patience_s
-    while not (found := look()):
-        assert time.monotonic() < deadline_s, f"{what}: not within {patience_s} s"
-        time.sleep(0.02)
-    return found
 
 
 class Api:

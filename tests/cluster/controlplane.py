@@ -19,7 +19,7 @@ from typing import Any
 
 from kron.kube.resource.definition import definition
 from tests.cluster import children
-from tests.cluster.api import Api, RefusedError, wait_for
+from tests.cluster.api import Api, RefusedError
 from tests.cluster.audit import POLICY, Request, read_audit
 from tests.cluster.parts import (
     api_options,
@@ -30,6 +30,7 @@ from tests.cluster.parts import (
 )
 from tests.cluster.ports import free_ports, is_listening
 from tests.cluster.tokens import mint, signing_key
+from tests.logbook import wait_for
 from tools.cluster import find
 
 ROOT = Path(__file__).parent.parent.parent

@@ -11,8 +11,9 @@ from typing import Any
 
 import kron
 from kron.core.decision import decide_at
-from tests.cluster.api import PATIENCE_S, Api, Object, wait_for
+from tests.cluster.api import Api, Object
 from tests.cluster.kubelet import EXIT, NEVER, RUNS_FOR, STOPS_AFTER
+from tests.logbook import PATIENCE_S, wait_for
 
 __all__ = [
     "NEVER",

@@ -17,21 +17,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 
-from kron.logs.ordering import violations
-from kron.logs.reader import read_line
-from kron.logs.record import Record
-from kron.logs.replay import Replay
 from tests.cluster import children
-from tests.cluster.api import PATIENCE_S, wait_for
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.ports import free_ports
+from tests.logbook import PATIENCE_S, Logbook, wait_for
 
 LEASE = "kron-operator"
 
 _SAMPLE = re.compile(r"^([a-zA-Z_:][\w:]*(?:\{.*\})?) (\S+)", re.MULTILINE)
 
 
-class Operator:
+class Operator(Logbook):
     """One replica. It is a context manager: whatever still runs at the end is killed."""
 
     def __init__(
@@ -52,7 +48,7 @@ class Operator:
         self.identity = identity
         self.kubeconfig = kubeconfig or cluster.kubeconfig()
         directory.mkdir(parents=True, exist_ok=True)
-        self.output = directory / f"operator-{identity}.log"
+        self.log = self.output = directory / f"operator-{identity}.log"
         self.port = free_ports(1)[0]
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -130,39 +126,6 @@ class Operator:
     def said(self) -> str:
         """All that it wrote, of all its processes so far."""
         return self.output.read_text(errors="replace") if self.output.exists() else ""
-
-    def records(self) -> list[Record]:
-        """Its log so far; other lines (a traceback, say) make the test fail."""
-        whole, _, _ = self.said().rpartition("\n")
-        found = [read_line(line) for line in whole.split("\n") if line]
-        records = [record for record in found if isinstance(record, Record)]
-        assert len(records) == len(found), whole
-        return records
-
-    def events(self, event: str, name: str | None = None) -> list[Record]:
-        """The events of this kind so far; `name`: of this KronJob."""
-        return [
-            record
-            for record in self.records()
-            if record.event == event and name in (None, record.get("name"))
-        ]
-
-    def wait_for_event(
-        self, event: str, name: str | None = None, count: int = 1, patience_s: float = PATIENCE_S
-    ) -> Record:
-        """Wait until there are so many events of this kind: the last of them."""
-
-        def look() -> list[Record] | None:
-            found = self.events(event, name)
-            return found if len(found) >= count else None
-
-        return wait_for(look, f"{count} x {event} of {name}", patience_s)[count - 1]
-
-    def check_log(self) -> None:
-        """Every decision replays, and events are in the order that seed 002 promises."""
-        with self.output.open("rb") as log:
-            assert list(Replay(log)) == []
-        assert list(violations(enumerate(self.records(), 1))) == []
 
     def http(self, path: str) -> tuple[int, str]:
         """GET: the status and the text; (0, why) if nobody answers."""

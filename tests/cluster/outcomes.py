@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from tests.cluster.api import Object, wait_for
+from tests.cluster.api import Object
 from tests.cluster.audit import Request
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kronjobs import KronJobs
+from tests.logbook import wait_for
 
 LATE = "the deadline has passed"
 A_LONG_DEADLINE = {"deadline": "2h"}

@@ -22,9 +22,9 @@ import aiohttp
 from aiohttp import web
 
 from tests.cluster import children
-from tests.cluster.api import wait_for
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.ports import free_ports
+from tests.logbook import wait_for
 
 ANSWER = "answer"
 """Answer in place of the API server, with `status` and `message`."""

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.account import Account
-from tests.cluster.api import Api, Object, RefusedError, wait_for
+from tests.cluster.api import Api, Object, RefusedError
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kronjobs import KronJobs, job_template, soon
 from tests.cluster.once import (
@@ -28,6 +28,7 @@ from tests.cluster.operator import Operator
 from tests.cluster.ports import free_ports
 from tests.cluster.proxy import ANSWER, CUT, LOSE, SILENCE, Proxy
 from tests.cluster.webhook import REASON, configured, denier
+from tests.logbook import wait_for
 
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 LONG = "5m"

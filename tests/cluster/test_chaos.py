@@ -13,11 +13,12 @@ from pathlib import Path
 from kron.core.instant import to_text
 from kron.engine.actions import SUPERSEDED
 from kron.logs.replay import Replay
-from tests.cluster.api import Object, RefusedError, wait_for
+from tests.cluster.api import Object, RefusedError
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.judge import Verdict
 from tests.cluster.kronjobs import KronJobs, job_template
 from tests.cluster.operator import Operator
+from tests.logbook import wait_for
 from tests.soak import SOAK
 
 UNANSWERED = (RefusedError, OSError, HTTPException)

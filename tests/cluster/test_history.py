@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 
-from tests.cluster.api import Object, wait_for
+from tests.cluster.api import Object
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kronjobs import NEVER, KronJobs, is_finished, job_template, soon
 from tests.cluster.operator import Operator
 from tests.cluster.outcomes import creations, wait_for_outcome
 from tests.cluster.slots import Slot, make_manual
+from tests.logbook import wait_for
 
 FAR = "0 0 29 2 *"
 

@@ -8,7 +8,6 @@ from hashlib import sha256
 import kron
 from kron.core.decision import decide_at
 from kron.core.instant import from_text, to_text
-from tests.cluster.api import wait_for
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kronjobs import NEVER, KronJobs, job_template, soon, wait_until
 from tests.cluster.operator import Operator
@@ -27,6 +26,7 @@ from tests.cluster.slots import (
     Slot,
     decision_of,
 )
+from tests.logbook import wait_for
 
 
 def test_a_period_becomes_one_job_that_says_what_it_is(

@@ -8,7 +8,7 @@ import pytest
 
 from kron.core.instant import from_text, to_text
 from kron.kube.resource.kronjob import InvalidSpec, read_kronjob
-from tests.cluster.api import Object, wait_for
+from tests.cluster.api import Object
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kronjobs import NEVER, KronJobs, job_template, soon, wait_until
 from tests.cluster.operator import Operator
@@ -28,6 +28,7 @@ from tests.cluster.slots import (
     remember,
     write_ledger,
 )
+from tests.logbook import wait_for
 
 
 def test_a_deleted_kronjob_takes_its_jobs_along_and_owes_nothing_when_made_anew(

@@ -17,8 +17,9 @@ from pathlib import Path
 from aiohttp import web
 
 from tests.cluster import children
-from tests.cluster.api import Api, Object, wait_for
+from tests.cluster.api import Api, Object
 from tests.cluster.ports import free_ports, is_listening
+from tests.logbook import wait_for
 
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 REASON = "no Jobs of such a kind here"

@@ -31,7 +31,8 @@ from kron.logs.journal import Journal
 from kron.logs.record import Record
 from kron.testing.clock import FakeClock
 from kron.testing.loop import FakePoller, FakeTimer
-from tests.krond.host import Host, wait_for
+from tests.krond.host import Host
+from tests.logbook import wait_for
 
 QUICK = "command=/bin/true"
 LASTING = 'command="/bin/sleep 3600"'

@@ -20,7 +20,8 @@ import kron
 from kron.core.decision import decide_at
 from kron.core.instant import from_text, to_text
 from kron.krond.state.store import file_name
-from tests.krond.host import PATIENCE_S, Host, wait_for
+from tests.krond.host import Host
+from tests.logbook import PATIENCE_S, wait_for
 
 PROGRAM = (sys.executable, "-m", "kron.krond")
 NEVER = "0 0 29 2 *"

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.krond.host import wait_for
+from tests.logbook import wait_for
 
 _SHUT_DOWN = 0x8004587D
 """EXT4_IOC_SHUTDOWN of <linux/ext4.h>."""

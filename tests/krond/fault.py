@@ -25,7 +25,8 @@ from kron.core.instant import to_text
 from kron.krond.state.record import Ended, JobState
 from kron.krond.state.schema import from_json
 from tests.krond.accounts import contradictions
-from tests.krond.host import PATIENCE_S, Host, wait_for
+from tests.krond.host import Host
+from tests.logbook import PATIENCE_S, wait_for
 
 DUE_S = int(datetime(2030, 1, 15, 10, 10, tzinfo=UTC).timestamp())
 NEXT_S = DUE_S + 60

@@ -6,30 +6,22 @@ wait. `due_at` finds a salt with which the choice falls on the second that a tes
 
 from __future__ import annotations
 
-import io
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import kron
 from kron.core.decision import decide_at
 from kron.krond.client import ask
-from kron.logs.ordering import violations
-from kron.logs.reader import read
-from kron.logs.record import Record
-from kron.logs.replay import Replay
+from tests.logbook import PATIENCE_S, Logbook, wait_for
 
-PATIENCE_S = 30.0
-"""How long a test waits for what takes milliseconds on a machine that has nothing else to do."""
 MINUTE_S = 60
-
-T = TypeVar("T")
 
 
 def due_at(path: Path, name: str, at_s: int, *, window: str = "1m", more: str = "") -> str:
@@ -51,16 +43,7 @@ def soon(seconds: float = 2.0) -> int:
     return int(time.time() + seconds) + 1
 
 
-def wait_for(look: Callable[[], T | None], what: str, patience_s: float = PATIENCE_S) -> T:
-    """Look again and again until there is something that is true."""
-    deadline_s = time.monotonic() + patience_s
-    while not (found := look()):
-        assert time.monotonic() < deadline_s, f"{what}: not within {patience_s} s"
-        time.sleep(0.005)
-    return found
-
-
-class Host:
+class Host(Logbook):
     """A directory with a krontab file, a state directory and a log, and the krond that uses them.
 
     It is a context manager: whatever still runs at the end is killed.
@@ -189,41 +172,6 @@ class Host:
     def said(self) -> str:
         """What krond, and runs that inherit its output, wrote."""
         return self.output.read_text(errors="replace") if self.output.exists() else ""
-
-    def records(self) -> list[Record]:
-        """The log so far, line by line; every line reads."""
-        if not self.log.exists():
-            return []
-        whole, _, _ = self.log.read_bytes().rpartition(b"\n")
-        found = [record for _, record in read(io.BytesIO(whole + b"\n"))]
-        assert all(isinstance(record, Record) for record in found), found
-        return [record for record in found if isinstance(record, Record)]
-
-    def events(self, event: str, name: str | None = None) -> list[Record]:
-        """The events of this kind so far; `name`: of this job."""
-        return [
-            record
-            for record in self.records()
-            if record.event == event and name in (None, record.get("name"))
-        ]
-
-    def wait_for_event(
-        self, event: str, name: str | None = None, count: int = 1, patience_s: float = PATIENCE_S
-    ) -> Record:
-        """Wait until there are so many events of this kind: the last of them."""
-
-        def look() -> list[Record] | None:
-            found = self.events(event, name)
-            return found if len(found) >= count else None
-
-        return wait_for(look, f"{count} x {event} of {name}", patience_s)[count - 1]
-
-    def check_log(self) -> None:
-        """Every decision replays, and events are in the order that seed 002 promises."""
-        with self.log.open("rb") as log:
-            replay = Replay(log)
-            assert list(replay) == []
-        assert list(violations(enumerate(self.records(), 1))) == []
 
     def runs_alive(self) -> list[int]:
         """The processes that krond started here, and krond itself, by their environment."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.krond.host import wait_for
+from tests.logbook import wait_for
 
 needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 

@@ -21,8 +21,9 @@ from tests.krond.children import (
     group_is_gone,
     is_alive,
 )
-from tests.krond.host import soon, wait_for
+from tests.krond.host import soon
 from tests.krond.process.expected import needs_root
+from tests.logbook import wait_for
 
 SECOND_NS = 1_000_000_000
 UNSEEN = "krond was not its parent when it ended, so its result is unknown"

@@ -21,8 +21,9 @@ from tests.krond.children import (
     is_alive,
     zombies_of,
 )
-from tests.krond.host import soon, wait_for
+from tests.krond.host import soon
 from tests.krond.process.expected import needs, needs_root
+from tests.logbook import wait_for
 from tests.soak import SOAK
 
 TIMEOUT_S = 1.0

@@ -30,8 +30,9 @@ from tests.krond.commands import (
     state_file,
     stored,
 )
-from tests.krond.host import Host, soon, wait_for
+from tests.krond.host import Host, soon
 from tests.krontab.schemas import validate
+from tests.logbook import wait_for
 
 HOLDS = 'shell=true command="until [ -e {gate} ]; do sleep 0.01; done"'
 """A command that runs until a file is there."""

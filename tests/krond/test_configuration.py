@@ -14,7 +14,8 @@ import pytest
 
 from kron.krond.client import ControlError
 from tests.krond.commands import NEVER, NOBODY, BackgroundHost, krond, needs_root
-from tests.krond.host import PATIENCE_S, Host
+from tests.krond.host import Host
+from tests.logbook import PATIENCE_S
 from tests.soak import SOAK
 
 GOOD = f"{NEVER} name=good command=/bin/true"

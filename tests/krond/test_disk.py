@@ -24,8 +24,9 @@ from kron.krond.program import PERSISTENCE, STATE
 from tests.krond import load
 from tests.krond.disk import Ext4, ext4, fill, tmpfs
 from tests.krond.fault import DUE_S, FaultyHost, Ran, Server
-from tests.krond.host import Host, wait_for
+from tests.krond.host import Host
 from tests.krond.tampering import needs_strace, tampered
+from tests.logbook import wait_for
 from tests.soak import SOAK
 
 DUE = to_text(DUE_S)

@@ -18,8 +18,8 @@ import pytest
 from kron.core.instant import to_text
 from kron.engine.recovery import UNKNOWN_RESULT
 from tests.krond.fault import DUE_S, NEXT_S, Fault, FaultyHost, Point, Ran, Server
-from tests.krond.host import wait_for
 from tests.krond.tampering import needs_strace, tampered
+from tests.logbook import wait_for
 from tests.soak import SOAK
 
 DUE = to_text(DUE_S)

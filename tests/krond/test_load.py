@@ -11,7 +11,7 @@ import pytest
 
 from tests.krond import load
 from tests.krond.fault import Fault, FaultyHost, Server, zombies
-from tests.krond.host import wait_for
+from tests.logbook import wait_for
 from tests.soak import SOAK
 
 JOBS = 1_000

@@ -16,8 +16,9 @@ import pytest
 
 from kron.logs.replay import Replay
 from tests.krond.commands import NEVER, PROGRAM, BackgroundHost, needs_root
-from tests.krond.host import PATIENCE_S, Host, wait_for
+from tests.krond.host import Host
 from tests.krontab.command import Krontab
+from tests.logbook import PATIENCE_S, wait_for
 from tests.soak import SOAK
 
 RUNS = 120 * min(SOAK, 5)

@@ -23,8 +23,8 @@ from tests.krond.children import (
     in_private_mounts,
     mode_of,
 )
-from tests.krond.host import wait_for
 from tests.krond.process.expected import needs, needs_root
+from tests.logbook import wait_for
 
 UNTIL_GO = "until [ -e go ]; do sleep 0.05; done"
 

@@ -22,7 +22,8 @@ from kron.core.decision import decide_at
 from kron.core.duration import SECOND_NS
 from kron.core.instant import from_text, to_text
 from kron.logs.event import Level
-from tests.krond.host import MINUTE_S, Host, soon, wait_for
+from tests.krond.host import MINUTE_S, Host, soon
+from tests.logbook import wait_for
 
 HOUR_S = 3600
 QUICK = "command=/bin/true"

@@ -12,7 +12,8 @@ import pytest
 
 from kron.core.instant import from_text, to_text
 from tests.krond.commands import NEVER, OnePeriod, is_alive, stored
-from tests.krond.host import Host, soon, wait_for
+from tests.krond.host import Host, soon
+from tests.logbook import wait_for
 from tests.soak import SOAK
 
 HOLDS = 'shell=true command="until [ -e {gate} ]; do sleep 0.01; done"'

@@ -9,7 +9,8 @@ import pytest
 
 from kron.krond.program import BROKEN
 from tests.krond.commands import NEVER
-from tests.krond.host import PATIENCE_S, Host
+from tests.krond.host import Host
+from tests.logbook import PATIENCE_S
 
 PROGRAM = """\
 import sys

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from tests.krond.commands import public_directory
-from tests.krond.host import Host, wait_for
+from tests.krond.host import Host
+from tests.logbook import wait_for
 
 ALICE = 4711
 MOUNTS = """

@@ -25,7 +25,8 @@ from tests.krond.commands import (
     krond,
     stored,
 )
-from tests.krond.host import PATIENCE_S, Host, wait_for
+from tests.krond.host import Host
+from tests.logbook import PATIENCE_S, wait_for
 
 MONTHLY = "0 0 1 * * @policy(deadline=960h)"
 MONTHS_S = 70 * 86_400

@@ -19,7 +19,8 @@ from tests.krond.commands import (
     state_file,
     stored,
 )
-from tests.krond.host import Host, soon, wait_for
+from tests.krond.host import Host, soon
+from tests.logbook import wait_for
 
 
 @pytest.fixture

@@ -1,0 +1,68 @@
+"""The log of a process under test: read, waited for, and checked. And waiting itself."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from kron.logs.ordering import violations
+from kron.logs.reader import read
+from kron.logs.record import Record
+from kron.logs.replay import Replay
+
+PATIENCE_S = 30.0
+"""How long a test waits for what takes milliseconds on a machine that has nothing else to do."""
+
+T = TypeVar("T")
+
+
+def wait_for(look: Callable[[], T | None], what: str, patience_s: float = PATIENCE_S) -> T:
+    """Look again and again until there is something that is true."""
+    deadline_s = time.monotonic() + patience_s
+    while not (found := look()):
+        assert time.monotonic() < deadline_s, f"{what}: not within {patience_s} s"
+        time.sleep(0.01)
+    return found
+
+
+class Logbook:
+    """Whoever writes a log; `log` is the file."""
+
+    log: Path
+
+    def records(self) -> list[Record]:
+        """The log so far; a line that does not read (a traceback, say) makes the test fail."""
+        if not self.log.exists():
+            return []
+        whole, _, _ = self.log.read_bytes().rpartition(b"\n")
+        found = [record for _, record in read(io.BytesIO(whole + b"\n"))]
+        assert all(isinstance(record, Record) for record in found), found
+        return [record for record in found if isinstance(record, Record)]
+
+    def events(self, event: str, name: str | None = None) -> list[Record]:
+        """The events of this kind so far; `name`: of this job."""
+        return [
+            record
+            for record in self.records()
+            if record.event == event and name in (None, record.get("name"))
+        ]
+
+    def wait_for_event(
+        self, event: str, name: str | None = None, count: int = 1, patience_s: float = PATIENCE_S
+    ) -> Record:
+        """Wait until there are so many events of this kind: the last of them."""
+
+        def look() -> list[Record] | None:
+            found = self.events(event, name)
+            return found if len(found) >= count else None
+
+        return wait_for(look, f"{count} x {event} of {name}", patience_s)[count - 1]
+
+    def check_log(self) -> None:
+        """Every decision replays, and events are in the order that seed 002 promises."""
+        with self.log.open("rb") as log:
+            assert list(Replay(log)) == []
+        assert list(violations(enumerate(self.records(), 1))) == []
