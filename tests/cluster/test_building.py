@@ -125,14 +125,18 @@ def test_a_directory_of_ones_own_must_hold_all_four(tmp_path: Path) -> None:
 def test_without_a_control_plane_one_line_says_what_was_not_run(
     tmp_path: Path, workers: str
 ) -> None:
-    # A directory of tests like ours with the same conftest.py: ours would take minutes.
+    # A directory of tests like ours with the same conftest.py: ours would take minutes. It has its
+    # own --basetemp, since a run without one removes what older runs left, for minutes as well.
     shutil.copy(ROOT / "tests/conftest.py", tmp_path / "conftest.py")
     (tmp_path / "cluster").mkdir()
     (tmp_path / "cluster/test_c.py").write_text("def test_c(): raise AssertionError\n")
     (tmp_path / "test_a.py").write_text("def test_a(): pass\n")
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"-n{workers}"],
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
+            *(f"-n{workers}", "--basetemp=base"),
+        ],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT), OVERRIDE: str(tmp_path)},
         capture_output=True,
