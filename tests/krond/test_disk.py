@@ -121,8 +121,10 @@ def failing(host: FaultyHost, call: str, error: str, when: str) -> AbstractConte
         pytest.param(1, "fsync", "EIO", "2", id="syncing-the-directory"),
         pytest.param(3, "fsync", "EDQUOT", "2", id="syncing-one-of-several"),
         pytest.param(3, "renameat", "EIO", "2", id="renaming-one-of-several"),
-        pytest.param(MANY, "syncfs", "EIO", "1", id="syncing-many"),
-        pytest.param(MANY, "write", "ENOSPC", f"{MANY}", id="writing-the-last-of-many"),
+        pytest.param(MANY, "write", "ENOSPC", "1", id="writing-many"),
+        pytest.param(MANY, "fsync", "EIO", "1", id="syncing-many"),
+        pytest.param(MANY, "renameat", "EIO", "1", id="renaming-many"),
+        pytest.param(MANY, "fsync", "EIO", "2", id="syncing-the-directory-of-many"),
     ],
 )
 def test_no_run_starts_whose_intent_is_not_safe(
@@ -134,6 +136,28 @@ def test_no_run_starts_whose_intent_is_not_safe(
         host.open_gate()
         check_stopped(host)
     assert not host.runs()
+    go_on(host, due)
+
+
+@needs_strace
+@pytest.mark.parametrize(
+    ("call", "when"),
+    [
+        pytest.param("syncfs", "1+", id="syncing-them"),
+        pytest.param("renameat2", "2+", id="renaming-one-of-them"),
+        pytest.param("unlinkat", "1+", id="removing-the-bundle"),
+    ],
+)
+def test_many_whose_states_cannot_be_put_into_their_places_are_not_repeated(
+    host: FaultyHost, call: str, when: str
+) -> None:
+    """Their intents are safe, in the bundle, and so they have started."""
+    due = jobs(host, MANY)
+    start_before(host)
+    with failing(host, call, "EIO", when):
+        host.open_gate()
+        check_stopped(host, started=MANY)
+    assert (host.state / "bundle").exists()
     go_on(host, due)
 
 
@@ -214,7 +238,7 @@ def test_of_a_group_that_does_not_fit_on_the_disk_nobody_starts(small: FaultyHos
     host = small
     due = jobs(host, MANY)
     start_before(host)
-    ballast = fill(host.state.parent, leave=MANY // 2 * 4096)
+    ballast = fill(host.state.parent, leave=4096)
     host.open_gate()
     check_stopped(host)
     assert not host.runs()

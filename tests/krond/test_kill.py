@@ -17,6 +17,7 @@ import pytest
 
 from kron.core.instant import to_text
 from kron.engine.recovery import UNKNOWN_RESULT
+from kron.krond.state.group import FEW
 from tests.krond.fault import DUE_S, NEXT_S, Fault, FaultyHost, Point, Ran, Server
 from tests.krond.tampering import needs_strace, tampered
 from tests.logbook import wait_for
@@ -75,6 +76,28 @@ def test_killed_at_any_step_of_a_run_krond_neither_loses_it_nor_repeats_it(
         where = host.crash(Fault(point.number), is_over, **AT_DUE)
         with told(where or point):
             host.recover(is_over, begin_s=DUE_S + 1)
+            host.check(due)
+
+
+def test_killed_at_any_step_of_many_runs_krond_neither_loses_nor_repeats_one(
+    host: FaultyHost,
+) -> None:
+    """So many that their intents are made safe in one file, and go to their places later."""
+    names = [f"job-{number}" for number in range(FEW)]
+    due: list[Ran] = [(name, DUE) for name in names]
+
+    def is_over() -> bool:
+        return host.is_over(due)
+
+    host.write(*(host.job(name) for name in names))
+    host.be_seen()
+    host.crash(Fault(0), is_over, **AT_DUE)
+    for point in steps(host, every=5):
+        host.restore()
+        where = host.crash(Fault(point.number), is_over, **AT_DUE)
+        with told(where or point):
+            host.recover(is_over, begin_s=DUE_S + 1)
+            host.wait_until_ready()  # what was left of replaced files is gone then
             host.check(due)
 
 

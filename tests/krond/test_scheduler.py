@@ -180,10 +180,10 @@ def slowly(monkeypatch: pytest.MonkeyPatch, host: Clockwork, method: str, second
     """Let a method of the store take so long, once."""
     real = getattr(Store, method)
 
-    def slow(store: Store, *arguments: Any) -> Any:
+    def slow(store: Store, *arguments: Any, **options: Any) -> Any:
         monkeypatch.undo()
         host.clock.advance(seconds)
-        return real(store, *arguments)
+        return real(store, *arguments, **options)
 
     monkeypatch.setattr(Store, method, slow)
 

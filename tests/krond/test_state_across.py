@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from kron.core.instant import to_text
+from kron.krond.state.group import FEW
 from tests.krond.commands import (
     NEVER,
     BackgroundHost,
@@ -231,6 +232,37 @@ def test_a_damaged_state_is_set_aside_and_nothing_runs_twice(host: Host) -> None
     assert len(list(host.state.glob("*.corrupt.*"))) == len(DAMAGES), "none of them is lost"
     assert len(host.events("started", "job")) == 1
     assert host.events("missed_deadline") == []
+    host.check_log()
+
+
+def test_a_damaged_bundle_is_set_aside_and_nothing_runs_twice(host: Host) -> None:
+    """Nobody knows whose runs were in it, so nobody owes one."""
+    host.write()
+    host.start()
+    names = [f"job-{number}" for number in range(FEW)]
+    at_s = soon(1)
+    lines = [
+        f"{OnePeriod(host, name).chosen_at(at_s, '@policy(deadline=1h)')} name={name} "
+        "command=/bin/true"
+        for name in names
+    ]
+    host.write(*lines)
+    host.ask("reload")
+    before = {path: path.read_bytes() for path in host.state.glob("*.json")}
+    for name in names:
+        host.wait_for_event("exited", name)
+    assert host.stop() == 0
+    for path, content in before.items():  # as they would be if krond had been killed just then
+        path.write_bytes(content)
+    (host.state / "bundle").write_bytes(b"damaged\n")
+    (host.state / "bundle").chmod(0o600)
+    host.start()
+    (told,) = host.events("state_corrupt")
+    assert told["file"] == str(host.state / "bundle")
+    assert Path(str(told["set_aside"])).read_bytes() == b"damaged\n"
+    assert all(host.row(name)["last"] is None for name in names)
+    assert host.stop() == 0
+    assert len(host.events("started")) == FEW
     host.check_log()
 
 

@@ -63,12 +63,17 @@ class Enrolment:
         found: list[tuple[Member, JobState]] = []
         for entry in entries:
             state = states.pop(entry.identity, None)
-            member = Member(entry, state)
+            member = Member(entry, state if loaded.lost is None else None)
             self._roster.add(member)
-            if state is not None:
+            if loaded.lost is not None:
+                self._begin_anew(member, now_ns)
+            elif state is not None:
                 found.append((member, state))
             elif corrupt and (error := corrupt.pop(file_name(entry.identity), None)):
-                self._begin_anew(member, error, now_ns)
+                self._tell_corrupt(error, entry)
+                self._begin_anew(member, now_ns)
+        if loaded.lost is not None:
+            self._tell_corrupt(loaded.lost, None)
         for error in corrupt.values():
             self._tell_corrupt(error, None)
         strangers = states.values()
@@ -170,12 +175,12 @@ class Enrolment:
             state = self._store.load(entry.identity)
         except StateCorrupt as error:
             member = Member(entry)
-            self._begin_anew(member, error, now_ns)
+            self._tell_corrupt(error, entry)
+            self._begin_anew(member, now_ns)
             return member, None
         return Member(entry, state), state
 
-    def _begin_anew(self, member: Member, error: StateCorrupt, now_ns: int) -> None:
-        self._tell_corrupt(error, member.entry)
+    def _begin_anew(self, member: Member, now_ns: int) -> None:
         member.begin_anew(now_ns // SECOND_NS)
         self._keeper.touch(member)
 

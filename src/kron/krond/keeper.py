@@ -29,14 +29,17 @@ class Keeper:
         """Remove the proof of a run, once its end is stored."""
         self._over.append(run_id)
 
-    def commit(self, members: Iterable[Member]) -> None:
-        """Store these members now; a `PersistenceError` means that nothing may be started."""
+    def commit(self, members: Iterable[Member], *, quickly: bool = False) -> None:
+        """Store these members now; a `PersistenceError` means that nothing may be started.
+
+        `quickly`: something is to be started, and `flush` can do the rest afterwards.
+        """
         states = []
         for member in members:
             self._touched.pop(member.entry.identity, None)
             states.append(member.state(boot_id()))
         if states:
-            self._store.commit(states)
+            self._store.commit(states, quickly=quickly)
 
     def flush(self) -> None:
         """Store whoever was touched, and drop the proofs of runs that are over."""

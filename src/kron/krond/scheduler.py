@@ -60,6 +60,7 @@ class Scheduler:
         now_s = now_ns // SECOND_NS
         turns: list[tuple[Member, Step]] = []
         changed: list[Member] = []
+        starts = False
         for member in members:
             ledger_before, planned_before = member.ledger, member.planned
             result = step(
@@ -73,11 +74,12 @@ class Scheduler:
             member.take(result)
             self._queue.put(member, result.wake_s)
             if result.actions:
+                starts = starts or any(isinstance(action, Start) for action in result.actions)
                 _remember(member, result, now_ns)
             turns.append((member, result))
             if member.ledger != ledger_before or member.planned != planned_before:
                 changed.append(member)
-        self._keeper.commit(changed)
+        self._keeper.commit(changed, quickly=starts)
         with self._journal.held() if len(turns) >= MANY else nullcontext():
             for member, result in turns:
                 if result.actions or result.clock_behind or member.is_behind:

@@ -1,7 +1,8 @@
-"""A small krond that does nothing but commit: `python -m tests.krond.state.driver DIR COUNT`.
+"""A small krond that does nothing but commit: `python -m tests.krond.state.driver DIR COUNT FIRST`.
 
-It commits rounds of COUNT states until its input ends, one round for each byte of it, and writes a
-line for each: `committed 3`, or `failed 3`. Whatever else goes wrong on purpose is `refused`.
+It commits rounds of COUNT states, from number FIRST on, until its input ends: one for each byte of
+it, quickly if that is a `q`. It writes a line for each: `committed 3`, or `failed 3`. Whatever else
+goes wrong on purpose is `refused`, or `unsettled 3` if it was that.
 """
 
 from __future__ import annotations
@@ -23,16 +24,24 @@ def main(path: str, count: int, first: int) -> int:
         say(f"refused {error}")
         return 2
     number = first
-    while os.read(0, 1):
+    while how := os.read(0, 1):
+        states = [state(f"job-{job}", number) for job in range(count)]
         try:
-            store.commit([state(f"job-{job}", number) for job in range(count)])
+            store.commit(states, quickly=how == b"q")
         except PersistenceError as error:
             say(f"failed {number} {error}")
         else:
             say(f"committed {number}")
-            store.settle()
+            settle(store, number)
         number += 1
     return 0
+
+
+def settle(store: Store, number: int) -> None:
+    try:
+        store.settle()
+    except PersistenceError as error:
+        say(f"unsettled {number} {error}")
 
 
 def say(line: str) -> None:

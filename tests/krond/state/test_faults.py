@@ -190,11 +190,11 @@ def test_a_read_only_directory_refuses_the_start_with_a_remedy(small: Path) -> N
         assert "mount it for writing" in caught.value.fix
 
 
-def driven(*prefix: str, directory: Path, count: int, rounds: int, first: int) -> list[str]:
+def driven(*prefix: str, directory: Path, count: int, hows: bytes, first: int) -> list[str]:
     """What the driver says when it is run with this command in front."""
     done = subprocess.run(
         [*prefix, *DRIVER, str(directory), str(count), str(first)],
-        input=b"x" * rounds,
+        input=hows,
         capture_output=True,
         cwd=ROOT,
         check=False,
@@ -234,7 +234,7 @@ def test_a_call_that_fails_is_told_and_no_file_is_torn(
         when += len(directory.parents)
     inject = f"inject={call}:error={error}:when={when}"
     prefix = ("strace", "-o", str(trace), "-e", f"trace={call}", "-e", inject)
-    said = driven(*prefix, directory=directory, count=count, rounds=1, first=1)
+    said = driven(*prefix, directory=directory, count=count, hows=b"x", first=1)
     if not trace.exists() or "INJECTED" not in trace.read_text():
         pytest.skip("strace cannot inject here")
     store = Store.open(str(directory))
@@ -243,5 +243,39 @@ def test_a_call_that_fails_is_told_and_no_file_is_torn(
     assert temporaries(directory) == []
     assert said[0].split()[0] == told
     assert set(found) <= ({1} if told == "committed" else {0, 1})
-    again = driven(directory=directory, count=count, rounds=1, first=2)
+    again = driven(directory=directory, count=count, hows=b"x", first=2)
     assert again == ["committed 2"]
+
+
+@pytest.mark.parametrize(
+    ("call", "when", "told"),
+    [
+        pytest.param("fsync", 3, ["failed 1", "committed 2"], id="syncing-the-bundle"),
+        pytest.param("renameat", 1, ["failed 1", "committed 2"], id="renaming-it"),
+        pytest.param("fsync", 4, ["failed 1", "committed 2"], id="syncing-the-directory"),
+        pytest.param("syncfs", 1, ["committed 1", "unsettled 1", "committed 2"], id="the-files"),
+        pytest.param("unlinkat", 1, ["committed 1", "unsettled 1", "committed 2"], id="removing"),
+    ],
+)
+def test_a_bundle_that_fails_is_never_taken_for_the_latest(
+    tmp_path: Path, call: str, when: int, told: list[str]
+) -> None:
+    """The next commit is one, and nothing of what failed comes back after it."""
+    if shutil.which("strace") is None:
+        pytest.skip("there is no strace")
+    directory = tmp_path / "state"
+    count = FEW + 1
+    store = Store.open(str(directory))
+    store.commit(rounds(count, 0))
+    store.close()
+    if call == "fsync":
+        when += len(directory.parents) - 1
+    inject = f"inject={call}:error=EIO:when={when}"
+    prefix = ("strace", "-o", str(tmp_path / "trace"), "-e", f"trace={call}", "-e", inject)
+    said = driven(*prefix, directory=directory, count=count, hows=b"qx", first=1)
+    if "INJECTED" not in (tmp_path / "trace").read_text():
+        pytest.skip("strace cannot inject here")
+    assert [" ".join(line.split()[:2]) for line in said] == told
+    store = Store.open(str(directory))
+    assert numbers(store, count) == [2] * count
+    store.close()

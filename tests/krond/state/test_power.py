@@ -58,12 +58,16 @@ def test_the_test_can_fail(image: Path, tmp_path: Path) -> None:
         assert not (disk / "unsynced").exists()
 
 
-@pytest.mark.parametrize("count", [1, 3, FEW + 1])
-def test_what_was_committed_survives(image: Path, tmp_path: Path, count: int) -> None:
+@pytest.mark.parametrize(
+    ("count", "quickly"), [(1, False), (3, False), (FEW + 1, False), (FEW + 1, True)]
+)
+def test_what_was_committed_survives(
+    image: Path, tmp_path: Path, count: int, quickly: bool
+) -> None:
     """The directory too, and its parents, which the same start has made."""
     store = Store.open(str(tmp_path / "disk" / DIRECTORY))
     for number in range(3):
-        store.commit(rounds(count, number))
+        store.commit(rounds(count, number), quickly=quickly)
         for disk in after_power_failure(image, tmp_path / f"after-{number}"):
             found = Store.open(str(disk / DIRECTORY))
             assert numbers(found, count) == [number] * count
@@ -73,8 +77,10 @@ def test_what_was_committed_survives(image: Path, tmp_path: Path, count: int) ->
     store.close()
 
 
-@pytest.mark.parametrize("count", [2, FEW + 1])
-def test_at_whatever_moment_no_file_is_torn(image: Path, tmp_path: Path, count: int) -> None:
+@pytest.mark.parametrize(("count", "how"), [(2, b"x"), (FEW + 1, b"x"), (FEW + 1, b"q")])
+def test_at_whatever_moment_no_file_is_torn(
+    image: Path, tmp_path: Path, count: int, how: bytes
+) -> None:
     """A program that commits without pause is stopped where it happens to be."""
     driver = subprocess.Popen(
         [*DRIVER, str(tmp_path / "disk" / DIRECTORY), str(count), "0"],
@@ -87,7 +93,7 @@ def test_at_whatever_moment_no_file_is_torn(image: Path, tmp_path: Path, count: 
     with driver:
         committed = -1
         for moment in range(4 * SOAK):
-            driver.stdin.write(b"x" * 40)
+            driver.stdin.write(how * 40)
             driver.stdin.flush()
             for _ in range(20):  # the other twenty are under way
                 committed = int(driver.stdout.readline().split()[1])

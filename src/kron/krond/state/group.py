@@ -2,21 +2,29 @@
 
 All are written beside their places first and made safe together, then renamed, and the renames
 are made safe together: a thousand files cost little more than two waits for the disk.
+
+Where even the writing of a thousand files is too long to wait for, they are made safe as one, the
+bundle, and put into their places later. Until nothing is left of it, no commit has succeeded.
 """
 
 from __future__ import annotations
 
 import ctypes
 import errno
+import hashlib
 import os
 import re
 from contextlib import suppress
 
 from kron.krond.state.directory import Directory
+from kron.krond.state.fields import MAX_BYTES, corrupt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
+
+BUNDLE = "bundle"
+"""The name of the file that many are in."""
 
 FEW = 16
 """From so many files on, one sync of the file system is quicker than one of each file."""
@@ -32,7 +40,7 @@ _SYNCFS_TELLS_ERRORS = (5, 8)
 
 
 class Group:
-    """Replaces files of a directory. Where they are many, the replaced ones go at `settle()`.
+    """Replaces files of a directory. What is left to do where they are many, `settle()` does.
 
     To delete a file takes the file system three times as long as to rename another one over it.
     The deletion can wait until somebody has time for it, so the old and the new file exchange
@@ -40,18 +48,70 @@ class Group:
     copies all descriptors and closes them again.)
     """
 
-    __slots__ = ("_count", "_directory", "_renameat2", "_replaced", "_syncfs")
+    __slots__ = (
+        "_bundled",
+        "_count",
+        "_directory",
+        "_has_bundle",
+        "_renameat2",
+        "_replaced",
+        "_syncfs",
+    )
 
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
         self._count = 0
         self._replaced: list[str] = []
         """The names that the replaced files have now."""
+        self._bundled: dict[str, bytes] = {}
+        """What is in the bundle and not in its place yet."""
+        self._has_bundle = False
+        """There is a bundle, or there may be one."""
         self._renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
         self._syncfs = _syncfs if kernel_version() >= _SYNCFS_TELLS_ERRORS else None
 
     def replace(self, files: Iterable[tuple[str, bytes]], count: int) -> None:
         """Replace `count` files, each a name and its new content. OSError: not all are safe."""
+        if self._bundled:
+            self._bundled.update(files)
+            files, count = self._bundled.items(), len(self._bundled)
+        self._replace(files, count)
+        self._drop_bundle()
+
+    def bundle(self, files: Sequence[tuple[str, bytes]]) -> None:
+        """The same, in less time, and `settle()` does the rest."""
+        content = pack(data for _, data in files)
+        if self._has_bundle or len(files) < FEW or len(content) > MAX_BYTES:
+            self.replace(files, len(files))
+            return
+        self._has_bundle = True  # whatever comes of it
+        self._replace([(BUNDLE, content)], 1)
+        self._bundled = dict(files)
+
+    def settle(self) -> None:
+        """Put what is in the bundle into its place, and delete the replaced files."""
+        if self._bundled:
+            self.replace((), 0)
+        while self._replaced:
+            self._discard(self._replaced.pop())
+
+    def take_up(self, files: Iterable[tuple[str, bytes]]) -> None:
+        """Take up a bundle that is there, with these in it, for `settle()`."""
+        self._has_bundle = True
+        self._bundled = dict(files)
+
+    def _drop_bundle(self) -> None:
+        """What is newer than the bundle is in its place: nobody may take it for the latest."""
+        if not self._has_bundle:
+            return
+        directory = self._directory.descriptor
+        with suppress(FileNotFoundError):
+            os.unlink(BUNDLE, dir_fd=directory)
+        os.fsync(directory)
+        self._bundled = {}
+        self._has_bundle = False
+
+    def _replace(self, files: Iterable[tuple[str, bytes]], count: int) -> None:
         directory = self._directory.descriptor
         written: list[tuple[str, str]] = []
         try:
@@ -69,11 +129,6 @@ class Group:
             for temporary, _ in written:
                 self._discard(temporary)  # not there any more, or the replaced file by now
             raise
-
-    def settle(self) -> None:
-        """Delete the replaced files."""
-        while self._replaced:
-            self._discard(self._replaced.pop())
 
     def remove_leftovers(self, names: Iterable[str]) -> None:
         """Remove, of these names, the files that a crash left half-written."""
@@ -146,6 +201,25 @@ class Group:
     def _discard(self, temporary: str) -> None:
         with suppress(OSError):  # the next start tries again
             os.unlink(temporary, dir_fd=self._directory.descriptor)
+
+
+def pack(contents: Iterable[bytes]) -> bytes:
+    """Lines, and one that vouches for them."""
+    lines = b"".join(contents)
+    return lines + _seal(lines)
+
+
+def unpack(bundle: bytes) -> list[bytes]:
+    """The lines that were packed; `StateCorrupt` if they are not as they were."""
+    end = bundle.rfind(b"\n", 0, -1) + 1
+    lines = bundle[:end]
+    if bundle[end:] != _seal(lines):
+        raise corrupt("its last line does not vouch for the others")
+    return lines.splitlines(keepends=True)
+
+
+def _seal(lines: bytes) -> bytes:
+    return b"%s\n" % hashlib.sha256(lines).hexdigest().encode()
 
 
 def kernel_version() -> tuple[int, int]:

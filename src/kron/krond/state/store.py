@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from kron.core.errors import Code, KronError, quoted
 from kron.core.frozen import Frozen
@@ -20,7 +20,7 @@ from kron.core.instant import to_text
 from kron.krond.state.directory import Directory
 from kron.krond.state.errors import PersistenceError, StateCorrupt, StateNewer, unreadable
 from kron.krond.state.fields import MAX_BYTES
-from kron.krond.state.group import Group
+from kron.krond.state.group import BUNDLE, Group, unpack
 from kron.krond.state.lock import PID_FILE, Lock, lock
 from kron.krond.state.record import JobState, RunRecord, check_run_id
 from kron.krond.state.schema import from_json, run_from_json, run_to_json, to_json
@@ -43,12 +43,14 @@ class Loaded(Frozen):
     """By identity: also of jobs that no configuration has any more."""
     corrupt: tuple[StateCorrupt, ...]
     """The files that were set aside just now."""
+    lost: StateCorrupt | None = None
+    """The bundle was one of them: any state may be older than what was last committed."""
 
 
 class Store:
     """A state directory that is open and locked."""
 
-    __slots__ = ("_directory", "_group", "_lock", "_runs", "path")
+    __slots__ = ("_directory", "_group", "_lock", "_lost", "_runs", "path")
 
     def __init__(self, directory: Directory, runs: Directory, locked: Lock) -> None:
         self.path = directory.path
@@ -56,6 +58,7 @@ class Store:
         self._runs = runs
         self._lock = locked
         self._group = Group(directory)
+        self._lost: StateCorrupt | None = None
 
     @classmethod
     def open(cls, path: str) -> Store:
@@ -72,7 +75,10 @@ class Store:
             directory.close()
             raise
         try:
-            store._group.remove_leftovers(store._names(directory))
+            names = store._names(directory)
+            store._group.remove_leftovers(names)
+            if BUNDLE in names:
+                store._unpack()
         except BaseException:
             store.close()
             raise
@@ -90,6 +96,7 @@ class Store:
         of a newer version, which stays where it is.
         """
         name = file_name(identity)
+        self.settle()
         try:
             return self._read(name, {identity: identity})
         except FileNotFoundError:
@@ -115,22 +122,30 @@ class Store:
                     corrupt.append(error)
                 else:
                     states[state.identity] = state
-        return Loaded(states, tuple(corrupt))
+        return Loaded(states, tuple(corrupt), self._lost)
 
-    def commit(self, states: Sequence[JobState]) -> None:
-        """Make these states safe on disk, all of them: `PersistenceError` if they are not."""
+    def commit(self, states: Sequence[JobState], *, quickly: bool = False) -> None:
+        """Make these states safe on disk, all of them: `PersistenceError` if they are not.
+
+        `quickly`: somebody waits for it, and has time for `settle` afterwards.
+        """
         if not states:
             return
         try:
-            self._group.replace(_files(states), len(states))
+            if quickly:
+                self._group.bundle(list(_files(states)))
+            else:
+                self._group.replace(_files(states), len(states))
         except OSError as error:
             jobs = "1 job" if len(states) == 1 else f"{len(states):,} jobs"
-            what = f"the state of {jobs} cannot be saved in {self.path}"
-            raise PersistenceError(what, error) from None
+            raise self._unsaved(jobs, error) from None
 
     def settle(self) -> None:
-        """What `commit` left for later: deleting the files that were replaced."""
-        self._group.settle()
+        """What `commit` left for later."""
+        try:
+            self._group.settle()
+        except OSError as error:
+            raise self._unsaved("jobs", error) from None
 
     def proof(self, run_id: str) -> str:
         """The path at which a run leaves its proof that it has begun."""
@@ -190,10 +205,29 @@ class Store:
 
     def close(self) -> None:
         """Let go of the directory and of the lock."""
-        self._group.settle()
+        with suppress(OSError):  # the next start does it
+            self._group.settle()
         self._runs.close()
         self._lock.release()
         self._directory.close()
+
+    def _unpack(self) -> None:
+        """Put the states that a krond before this one has bundled into their places."""
+        bundle = f"{self.path}/{BUNDLE}"
+        try:
+            lines = unpack(self._directory.read(BUNDLE))
+            self._group.take_up((file_name(from_json(line).identity), line) for line in lines)
+        except StateNewer as error:
+            raise StateNewer(bundle, error.schema, error.known) from None
+        except StateCorrupt as error:
+            self._lost = StateCorrupt(bundle, self._set_aside(BUNDLE), error.error)
+            return
+        except OSError as error:
+            raise unreadable(bundle, error) from None
+        self.settle()
+
+    def _unsaved(self, jobs: str, error: OSError) -> PersistenceError:
+        return PersistenceError(f"the state of {jobs} cannot be saved in {self.path}", error)
 
     def _read(self, name: str, texts: dict[str, str]) -> JobState:
         file = f"{self.path}/{name}"
