@@ -477,7 +477,10 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 async def asked(
     authority: Authority, cluster: dict[str, Any], user: dict[str, Any]
 ) -> AsyncIterator[Client]:
-    """A client of a server with TLS, which answers with the names in the client's certificate."""
+    """A client of a server with TLS, which answers with what it knows of the connection:
+
+    the names in the client's certificate, and whether it goes on with the session of another.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(authority.path("server.crt"), authority.path("server.key"))
     context.load_verify_locations(authority.path("ca.crt"))
@@ -487,7 +490,9 @@ async def asked(
         assert request.transport is not None
         certificate = request.transport.get_extra_info("peercert") or {}
         names = [value for [(key, value)] in certificate.get("subject", ()) if key == "commonName"]
-        return web.json_response({"names": names})
+        is_resumed = request.transport.get_extra_info("ssl_object").session_reused
+        await asyncio.sleep(0.05)  # so that the next request needs another connection
+        return web.json_response({"names": names, "is_resumed": is_resumed})
 
     application = web.Application()
     application.router.add_route("*", "/{path:.*}", answer)
@@ -526,6 +531,24 @@ def test_the_server_is_verified_and_the_client_shows_its_certificate(authority: 
         assert await ask(authority, by_data, data_user) == "client"
         assert await ask(authority, by_data, {}) == ""
         assert await ask(authority, {"insecure-skip-tls-verify": True}, {}) == ""
+
+    run(test())
+
+
+def test_later_connections_resume_the_session_of_the_first(authority: Authority) -> None:
+    cluster = {"certificate-authority": "ca.crt", "tls-server-name": "kube.test"}
+    user = {"client-certificate": "client.crt", "client-key": "client.key"}
+
+    async def test() -> None:
+        async with asked(authority, cluster, user) as client:
+
+            async def request() -> tuple[str, bool]:
+                answer = await client.get(JOBS, "ns", "a")
+                return "".join(answer["names"]), answer["is_resumed"]
+
+            assert await request() == ("client", False)
+            at_once = await asyncio.gather(*(request() for _ in range(5)))
+            assert sorted(at_once) == [("client", False), *[("client", True)] * 4]
 
     run(test())
 
@@ -577,7 +600,7 @@ def test_a_cluster_with_a_new_authority_is_believed_once_the_file_has_it(
                 await client.get(JOBS, "ns", "a")
             assert "certificate-authority" in caught.value.fix
             shutil.copy(authority.path("ca.crt"), believed)
-            assert await client.get(JOBS, "ns", "a") == {"names": []}
+            assert (await client.get(JOBS, "ns", "a"))["names"] == []
 
     run(test())
 

@@ -11,6 +11,7 @@ from kron.kube.client.credentials import Credential, Credentials, Secret, Stored
 from kron.kube.client.files import read_secret
 from kron.kube.client.kubeconfig import Kubeconfig, Section, read_kubeconfig
 from kron.kube.client.plugin import VERSIONS, Plugin, PluginCredentials
+from kron.kube.client.resumption import ResumingContext
 from kron.waking.clock import Clock
 
 TYPE_CHECKING = False
@@ -48,7 +49,7 @@ class Access(Frozen):
         """How to open connections that present `credential`; None: without TLS."""
         if not self.server.startswith("https:"):
             return None
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context = ResumingContext(ssl.PROTOCOL_TLS_CLIENT)
         authority = self.authority.read()
         if not self.is_verified:
             context.check_hostname = False

@@ -42,7 +42,7 @@ class Client:
         *,
         user_agent: str,
         observe: Callable[[str, str, int], None] | None = None,
-        limit: int = 64,
+        limit: int = 128,
     ) -> None:
         self.access = access
         self._sessions = Sessions(access, user_agent)

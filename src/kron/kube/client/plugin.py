@@ -110,9 +110,12 @@ async def _run(plugin: Plugin) -> bytes:
 async def _stop(process: asyncio.subprocess.Process) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
+    assert process.stdout is not None
     # Somebody who left its group may hold its output open; that is not waited for.
     with suppress(TimeoutError):
         async with asyncio.timeout(_LAST_S):
+            while await process.stdout.read(65536):
+                pass  # read to its end it is closed, and not before
             await process.wait()
 
 

@@ -34,9 +34,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-MOST_AT_ONCE = 24
-"""How many creations are under way at the same time, fewer than the client has connections. More
-would not be quicker: each connection that is not there yet costs as much as eight requests."""
+MOST_AT_ONCE = 100
+"""How many creations are under way at the same time. The Job controller takes up the first Jobs
+while others are still asked for, so who asks for few at a time waits for its Pods: measured for a
+thousand, 24 took a quarter longer, 200 as long as 100."""
 NOT_ASKED_FOR = ApiError(0, "it was given up before it was asked for")
 _GONE = 404
 _MOST_JITTER = 0.2
