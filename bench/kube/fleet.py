@@ -1,7 +1,8 @@
 """Ten thousand KronJobs: taking them up, waiting for them, and what they weigh.
 
-None is due for months. Cold: nobody has seen them, every status is written. Warm: an operator
-before has written them all, and nothing may be written again, though everything is listed twice.
+None is due for months. Cold: nobody has seen them, and every status is written, which goes on after
+the operator is ready. Warm: an operator before has written them all, and nothing may be written
+again, though everything is listed twice.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _NAMESPACE = "fleet"
 
 
 class _Start(NamedTuple):
-    """From exec until all was as it should be, and some time after."""
+    """From exec until it said that it was ready."""
 
     began_s: float
     ready_s: float
@@ -63,10 +64,16 @@ def _cold_and_warm(cluster: ControlPlane, operator: Operator, empty: Usage) -> I
     statuses = statuses_of(cluster.audit_log, _NAMESPACE)
     cold = _started(operator)
     statuses.wait_for(KRONJOBS_THERE, "statuses written", cold.began_s + _LONGEST_S)
-    synced_s = time.time() - cold.began_s
+    written_s = time.time() - cold.began_s
     wait_until_quiet(cluster.audit_log, time.time() + _LONGEST_S)
     cold_usage = _usage(operator)
-    yield _synced("cold, every status written", synced_s, cold, cold_usage)
+    yield _synced("cold", cold)
+    yield Result(
+        f"exec to every first status written, {KRONJOBS_THERE:,} KronJobs",
+        written_s,
+        "s",
+        details={"s of processor time": cold_usage.cpu_ns / 1e9},
+    )
     operator.stop()
 
     progress("fleet, a warm start ...")
@@ -81,7 +88,7 @@ def _cold_and_warm(cluster: ControlPlane, operator: Operator, empty: Usage) -> I
     requests = cluster.audit(_NAMESPACE)
     started = tally(requests, warm.began_s, idle_from_s)
     idle = tally(requests, idle_from_s, idle_from_s + IDLE_S)
-    yield _synced("warm", warm.ready_s, warm, before)
+    yield _synced("warm", warm)
     yield from _requests(started, idle, before, after)
     yield from _memory(empty, max(cold_usage.rss_kib, after.rss_kib), after.rss_kib)
 
@@ -112,14 +119,14 @@ def _usage(operator: Operator) -> Usage:
     return usage(operator.process.pid)
 
 
-def _synced(how: str, took_s: float, start: _Start, then: Usage) -> Result:
+def _synced(how: str, start: _Start) -> Result:
     return Result(
         f"exec to synced, {KRONJOBS_THERE:,} KronJobs, {how}",
-        took_s,
+        start.ready_s,
         "s",
         f"< {SYNCED_S:g}",
-        took_s < SYNCED_S,
-        {"s until it says ready": start.ready_s, "s of processor time": then.cpu_ns / 1e9},
+        start.ready_s < SYNCED_S,
+        {"s of processor time": start.usage.cpu_ns / 1e9},
     )
 
 

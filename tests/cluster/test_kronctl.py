@@ -21,6 +21,7 @@ from tests.cluster.api import Object
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kronjobs import KronJobs, job_template, kronjob
 from tests.krontab.command import AT, Ran
+from tests.krontab.schemas import validate
 from tests.kube.kronctl.command import Kronctl
 
 CRONJOBS = Path(__file__).parent.parent / "kube/kronctl/cronjobs"
@@ -200,6 +201,18 @@ def test_suspend_and_resume_say_what_they_changed(kronctl: OnCluster, kronjobs: 
     assert kronjobs.read("one")["spec"]["policy"] == {"concurrency": "allow"}
     again = kronctl("resume", "one")
     assert again.lines == [f"{space}/one: is not suspended, so nothing was changed"]
+    validate(kronctl("resume", "one", "--format", "json").json)
+    ran = kronctl("suspend", "one", "absent", "says", "--format", "json")
+    assert ran.code == 1
+    validate(ran.json)
+    assert [
+        (each["name"], each["suspended"], each["changed"], each["error"])
+        for each in ran.json["kronjobs"]
+    ] == [
+        ("one", True, True, ""),
+        ("absent", None, False, "there is no such KronJob"),
+        ("says", True, False, ""),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -219,6 +232,12 @@ def test_trigger_makes_a_job_and_waits_for_its_end(
     assert job["metadata"]["name"].startswith("backup-manual-")
     assert job["metadata"]["annotations"]["kron.io/manual"] == "true"
     assert job["metadata"]["ownerReferences"][0]["controller"] is True
+    for words, outcome in ((("--wait",), told.removeprefix("is ")), ((), None)):
+        ran = kronctl("trigger", "backup", *words, "--format", "json")
+        assert ran.code == (code if words else 0)
+        validate(ran.json)
+        assert (ran.json["name"], ran.json["outcome"]) == ("backup", outcome)
+        assert ran.json["job"] in {each["metadata"]["name"] for each in kronjobs.jobs("backup")}
 
 
 def test_a_name_of_52_characters_can_be_triggered_again_and_again(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kron.console.parser import Parser
+from kron.console.parser import Parser, add_format
 from kron.console.terminal import Terminal
 from kron.core.errors import Code, KronError
-from kron.kube.kronctl.cluster import add_cluster, name_of, reach
+from kron.kube.kronctl.cluster import Name, add_cluster, name_of, reach
 from kron.kube.resource.kronjob import read_kronjob
 from kron.kube.resource.problem import InvalidSpec
 
@@ -18,45 +18,65 @@ if TYPE_CHECKING:
 
 
 def add_names(parser: Parser) -> None:
-    """Several names, and the cluster."""
+    """Several names, the format, and the cluster."""
     parser.add_argument(
         "names", metavar="JOB", nargs="+", help="a KronJob's name, or NAMESPACE/NAME"
     )
+    add_format(parser)
     add_cluster(parser)
 
 
 def change_all(arguments: Namespace, terminal: Terminal, *, suspended: bool) -> int:
     """Suspend or resume every KronJob that is named; say what was done to each."""
-    from kron.kube.client.errors import ApiError
-    from kron.kube.client.resources import KRONJOBS
-
     names = list(map(name_of, arguments.names))
 
     async def change(client: Client, default: str) -> int:
-        failed = 0
+        changes: list[dict[str, Any]] = []
         for name in names:
-            namespace = name.namespace or default
-            identity = f"{namespace}/{name.name}"
-            try:
-                content = await client.get(KRONJOBS, namespace, name.name)
-                body = patch_for(content, suspended=suspended)
-                if body is not None:
-                    await client.patch(KRONJOBS, namespace, name.name, body)
-            except ApiError as error:
-                if error.status != 404:
-                    raise
-                terminal.error(f"{identity}: there is no such KronJob")
-                failed = 1
-            except KronError as error:
-                terminal.error(f"{identity}: {error}")
-                failed = 1
-            else:
-                terminal.print(
-                    f"{identity}: {_said(changed=body is not None, suspended=suspended)}"
-                )
-        return failed
+            named = Name(name.namespace or default, name.name)
+            changes.append(await _change(client, named, suspended=suspended))
+            if arguments.format == "text":
+                _tell(changes[-1], terminal, suspended=suspended)
+        if arguments.format == "json":
+            command = "suspend" if suspended else "resume"
+            terminal.print_json({"schema": f"kronctl.{command}/1", "kronjobs": changes})
+        return int(any(each["error"] for each in changes))
 
     return reach(arguments, change)
+
+
+async def _change(client: Client, name: Name, *, suspended: bool) -> dict[str, Any]:
+    """What was done to it, or why nothing was."""
+    from kron.kube.client.errors import ApiError
+    from kron.kube.client.resources import KRONJOBS
+
+    done = {
+        "namespace": name.namespace,
+        "name": name.name,
+        "suspended": None,
+        "changed": False,
+        "error": "",
+    }
+    try:
+        content = await client.get(KRONJOBS, name.namespace, name.name)
+        body = patch_for(content, suspended=suspended)
+        if body is not None:
+            await client.patch(KRONJOBS, name.namespace, name.name, body)
+    except ApiError as error:
+        if error.status != 404:
+            raise
+        return {**done, "error": "there is no such KronJob"}
+    except KronError as error:
+        return {**done, "suspended": not suspended, "error": str(error)}
+    return {**done, "suspended": suspended, "changed": body is not None}
+
+
+def _tell(change: dict[str, Any], terminal: Terminal, *, suspended: bool) -> None:
+    identity = f"{change['namespace']}/{change['name']}"
+    if change["error"]:
+        terminal.error(f"{identity}: {change['error']}")
+    else:
+        terminal.print(f"{identity}: {_said(changed=change['changed'], suspended=suspended)}")
 
 
 def patch_for(content: dict[str, Any], *, suspended: bool) -> dict[str, Any] | None:

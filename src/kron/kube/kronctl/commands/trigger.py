@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kron.console.parser import Parser
+from kron.console.parser import Parser, add_format
 from kron.console.progress import Progress
 from kron.console.terminal import Terminal
 from kron.core.errors import Code, KronError
@@ -29,6 +29,8 @@ EXAMPLES = (
 )
 LONGEST_JOB_NAME = 63
 MANUAL = "manual-"
+COMPLETE, FAILED, DELETED = "complete", "failed", "deleted"
+"""How a Job ends."""
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 """Without vowels, so that no word comes of them, and without what is easily misread."""
 _MOST_LETTERS = 6
@@ -40,6 +42,7 @@ def add_arguments(parser: Parser) -> None:
     """The arguments of the command."""
     parser.add_argument("name", metavar="JOB", help="a KronJob's name, or NAMESPACE/NAME")
     parser.add_argument("--wait", action="store_true", help="wait until the Job has ended")
+    add_format(parser)
     add_cluster(parser)
 
 
@@ -49,12 +52,19 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
 
     async def trigger(client: Client, default: str) -> int:
         job = await _make(client, Name(name.namespace or default, name.name))
-        namespace, made = job["metadata"]["namespace"], job["metadata"]["name"]
-        terminal.print(f"job {made}")
-        if arguments.wait:
-            return await _wait(client, namespace, made, terminal)
-        terminal.error(f"follow it with: kubectl logs -n {namespace} -f job/{made}")
-        return 0
+        made = Name(job["metadata"]["namespace"], job["metadata"]["name"])
+        is_text = arguments.format == "text"
+        if is_text:
+            terminal.print(f"job {made.name}")
+        outcome = await _outcome(client, made, terminal) if arguments.wait else None
+        if is_text:
+            terminal.error(_said(made, outcome))
+        else:
+            document = {"schema": "kronctl.trigger/1", "namespace": made.namespace}
+            terminal.print_json(
+                {**document, "name": name.name, "job": made.name, "outcome": outcome}
+            )
+        return int(outcome not in (None, COMPLETE))
 
     return reach(arguments, trigger)
 
@@ -87,28 +97,31 @@ async def _make(client: Client, name: Name) -> dict[str, Any]:
     raise AssertionError("the last try returns or raises")
 
 
-async def _wait(client: Client, namespace: str, name: str, terminal: Terminal) -> int:
+async def _outcome(client: Client, name: Name, terminal: Terminal) -> str:
+    """How the Job has ended, once it has."""
     import asyncio
 
     from kron.kube.client.resources import JOBS
 
-    with Progress(terminal, f"waiting for {name}, seconds:") as progress:
+    with Progress(terminal, f"waiting for {name.name}, seconds:") as progress:
         loop = asyncio.get_running_loop()
         began_s = loop.time()
         while True:
-            job = await find(client, JOBS, namespace, name)
+            job = await find(client, JOBS, name.namespace, name.name)
             if job is None:
-                break
+                return DELETED
             ended = read_run(job)
             if ended.is_finished:
-                break
+                return FAILED if ended.is_failed else COMPLETE
             progress.reach(int(loop.time() - began_s))
             await asyncio.sleep(_LOOK_S)
-    if job is None:
-        terminal.error(f"job {name} was deleted before it ended")
-        return 1
-    if ended.is_failed:
-        terminal.error(f"job {name} failed: kubectl logs -n {namespace} job/{name}")
-        return 1
-    terminal.error(f"job {name} is complete")
-    return 0
+
+
+def _said(job: Name, outcome: str | None) -> str:
+    if outcome is None:
+        return f"follow it with: kubectl logs -n {job.namespace} -f job/{job.name}"
+    if outcome == DELETED:
+        return f"job {job.name} was deleted before it ended"
+    if outcome == FAILED:
+        return f"job {job.name} failed: kubectl logs -n {job.namespace} job/{job.name}"
+    return f"job {job.name} is complete"
