@@ -8,14 +8,16 @@ import pytest
 
 from tools import console, reference
 
+FILES = reference.files()
 
-@pytest.mark.parametrize("path", sorted(reference.files()), ids=lambda path: path.name)
+
+@pytest.mark.parametrize("path", sorted(FILES), ids=lambda path: path.name)
 def test_a_generated_file_is_what_the_commands_say(path: Path) -> None:
-    assert path.read_text(encoding="utf-8") == reference.files()[path], "run: make reference"
+    assert path.read_text(encoding="utf-8") == FILES[path], "run: make reference"
 
 
 def test_nothing_else_is_where_they_are() -> None:
-    made = {path for path in reference.files() if "share" in path.parts}
+    made = {path for path in FILES if "share" in path.parts}
     assert set(reference.present()) == made
 
 

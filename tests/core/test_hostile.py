@@ -255,7 +255,7 @@ def test_the_time_grows_no_faster_than_the_line(frame: str) -> None:
 
 @pytest.mark.parametrize("frame", FRAMES)
 def test_the_memory_is_a_small_multiple_of_the_line(frame: str) -> None:
-    for unit in ("(", ",", '"', "@", "\\", ";", "1,", "0 ", "@x(1) ", "@only() ", "\x00", "漢"):
+    for unit in ("(", ",", '"', "\\", "1,", "@x(1) ", "漢"):
         text = FRAMES[frame].format(filled(unit, MOST - 100))
         cost(text, runs=1)
         tracemalloc.start()  # counts what is allocated from here on, so garbage may lie about

@@ -261,4 +261,4 @@ class Life(RuleBasedStateMachine):
 
 
 TestLife = Life.TestCase
-TestLife.settings = examples(150)
+TestLife.settings = examples(80)

@@ -92,7 +92,7 @@ def test_killed_at_any_step_of_many_runs_krond_neither_loses_nor_repeats_one(
     host.write(*(host.job(name) for name in names))
     host.be_seen()
     host.crash(Fault(0), is_over, **AT_DUE)
-    for point in steps(host, every=5):
+    for point in steps(host, every=10):
         host.restore()
         where = host.crash(Fault(point.number), is_over, **AT_DUE)
         with told(where or point):

@@ -38,8 +38,8 @@ def change_all(arguments: Namespace, terminal: Terminal, *, suspended: bool) -> 
             if arguments.format == "text":
                 _tell(changes[-1], terminal, suspended=suspended)
         if arguments.format == "json":
-            command = "suspend" if suspended else "resume"
-            terminal.print_json({"schema": f"kronctl.{command}/1", "kronjobs": changes})
+            suspend, resume = {"schema": "kronctl.suspend/1"}, {"schema": "kronctl.resume/1"}
+            terminal.print_json({**(suspend if suspended else resume), "kronjobs": changes})
         return int(any(each["error"] for each in changes))
 
     return reach(arguments, change)
