@@ -241,6 +241,10 @@ def test_a_spec_that_only_the_engine_can_refuse_is_told_of_and_runs_once_mended(
         assert len(kronjobs.jobs(name)) == (name == "broken-later")
     assert "Europe/Nowhere" in kronjobs.wait_for_condition("no-such-zone", "InvalidSpec")["message"]
 
+    told = {name: kronjobs.events(name, "InvalidSpec") for name in INVALID}
+    operator.stop()
+    operator.start()
+    operator.wait_until_leading()
     at_s = max(soon(4), broken_s + 1)
     for name in INVALID:
         kronjobs.change(name, schedule=slot.aim(name, at_s), timezone=None)
@@ -250,6 +254,8 @@ def test_a_spec_that_only_the_engine_can_refuse_is_told_of_and_runs_once_mended(
         kronjobs.wait_for_condition(name, "InvalidSpec", False)
         kronjobs.wait_for_condition(name, "Ready")
         assert len(kronjobs.jobs(name)) == 1
+    again = {name: kronjobs.events(name, "InvalidSpec") for name in INVALID}
+    assert again == told, "who has been told is not told again by the next operator"
     assert kronjobs.jobs("broken-in-time") == []
     # What had ended before the mistake stays so.
     kronjobs.wait_for_condition("broken-later", "Ready")

@@ -79,9 +79,12 @@ class Group:
         self._drop_bundle()
 
     def bundle(self, files: Sequence[tuple[str, bytes]]) -> None:
-        """The same, in less time, and `settle()` does the rest."""
+        """The same, in less time if they are many, and `settle()` does the rest."""
+        if len(files) < FEW or self._has_bundle:
+            self.replace(files, len(files))
+            return
         content = pack(data for _, data in files)
-        if self._has_bundle or len(files) < FEW or len(content) > MAX_BYTES:
+        if len(content) > MAX_BYTES:  # it could not be read again
             self.replace(files, len(files))
             return
         self._has_bundle = True  # whatever comes of it
@@ -97,8 +100,8 @@ class Group:
 
     def take_up(self, files: Iterable[tuple[str, bytes]]) -> None:
         """Take up a bundle that is there, with these in it, for `settle()`."""
-        self._has_bundle = True
         self._bundled = dict(files)
+        self._has_bundle = True
 
     def _drop_bundle(self) -> None:
         """What is newer than the bundle is in its place: nobody may take it for the latest."""

@@ -33,6 +33,17 @@ def trouble_of(status: Status | None) -> Trouble | None:
     return None
 
 
+def says_invalid(member: Member) -> bool:
+    """Whether its status says already what is wrong with its spec."""
+    return any(
+        each.type == INVALID_SPEC
+        and each.status
+        and each.generation == member.metadata.generation
+        and each.message == member.invalid[:_LONGEST_MESSAGE]
+        for each in (member.stored.conditions if member.stored else ())
+    )
+
+
 def conditions(member: Member, now_s: int) -> tuple[Condition, ...]:
     """All conditions of a member. One that stays as it was keeps the time of its last change."""
     before = {each.type: each for each in (member.stored.conditions if member.stored else ())}

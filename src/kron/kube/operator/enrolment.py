@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from kron.core.errors import Code, KronError
 from kron.engine.actions import SUSPENDED
-from kron.kube.operator.condition import trouble_of
+from kron.kube.operator.condition import says_invalid, trouble_of
 from kron.kube.operator.history import History
 from kron.kube.operator.member import Member
 from kron.kube.operator.recorder import TIDY_DELAY_S, Recorder
@@ -182,7 +182,7 @@ class Enrolment:
                     self._starter.give_up(member, SUSPENDED)
 
     def tell_invalid(self, member: Member) -> None:
-        """Say what is wrong with a spec."""
+        """Say what is wrong with a spec; with an Event if its status does not say it yet."""
         self._journal.event(
             Event.ERROR,
             namespace=member.metadata.namespace,
@@ -190,7 +190,8 @@ class Enrolment:
             operation="read spec",
             error=member.invalid,
         )
-        self._reporter.invalid(member)
+        if not says_invalid(member):
+            self._reporter.invalid(member)
 
     def _remove(self, member: Member) -> None:
         member.is_gone = True
