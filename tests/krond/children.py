@@ -186,6 +186,11 @@ def group_is_gone(group: int) -> bool:
     return not any(int(fields[2]) == group and fields[0] != "Z" for _, _, fields in processes())
 
 
+def wait_until_gone(group: int) -> None:
+    """Until a group that was killed is gone, which takes its time where the machine is busy."""
+    wait_for(lambda: group_is_gone(group), f"the end of the group {group}", 5.0)
+
+
 def due_once(path: Path, name: str, at_s: int, *, more: str = "") -> str:
     """As `due_at`, and no other period is due a little before or for a while after."""
     nominal_s = at_s - at_s % MINUTE_S

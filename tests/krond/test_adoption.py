@@ -18,8 +18,8 @@ from tests.krond.children import (
     Family,
     due_once,
     due_twice,
-    group_is_gone,
     is_alive,
+    wait_until_gone,
 )
 from tests.krond.host import soon
 from tests.krond.process.expected import needs_root
@@ -99,7 +99,7 @@ def test_an_adopted_run_is_replaced(tmp_path: Path) -> None:
         replaced = host.wait_for_event("replaced_job", "job")
         new = host.wait_for_event("started", "job", count=2)
         assert (replaced["old_job"], replaced["new_job"]) == (old["run_id"], new["run_id"])
-        assert group_is_gone(int(old["pid"]))
+        wait_until_gone(int(old["pid"]))
         wait_for(lambda: host.path("order").read_text() == "new\nover\nnew\n", "in this order")
         assert host.wait_for_run("exited", str(old["run_id"]))["reason"] == UNSEEN
         host.path("go").touch()
@@ -153,7 +153,7 @@ class TestTimeout:
             assert since_adopted_s < 3
             assert timeout["signal"] == "SIGTERM"
             assert host.wait_for_run("exited", run_id)["reason"] == UNSEEN
-            assert group_is_gone(int(started["pid"]))
+            wait_until_gone(int(started["pid"]))
 
     def test_one_that_has_passed_stops_the_run_at_once_with_its_whole_group(
         self, tmp_path: Path
@@ -170,7 +170,7 @@ class TestTimeout:
             host.start()  # which takes as long
             assert host.wait_for_run("timeout", run_id, count=2)["signal"] == "SIGKILL"
             host.wait_for_run("exited", run_id)
-            assert group_is_gone(pid)
+            wait_until_gone(pid)
 
 
 def set_in(record: dict[str, Any], **values: object) -> None:

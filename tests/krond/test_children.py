@@ -19,6 +19,7 @@ from tests.krond.children import (
     due_once,
     group_is_gone,
     is_alive,
+    wait_until_gone,
     zombies_of,
 )
 from tests.krond.host import soon
@@ -87,7 +88,7 @@ def test_a_run_that_takes_too_long_is_told_to_end_and_made_to(
         assert event.time_ns - started.time_ns > (wait_s - 0.3) * SECOND_NS
     if len(timeouts) == 2:
         assert timeouts[1].time_ns - timeouts[0].time_ns > (GRACE_S - 0.01) * SECOND_NS
-    assert group_is_gone(int(started["pid"]))
+    wait_until_gone(int(started["pid"]))
 
 
 def test_how_a_run_ended_is_in_the_status_and_in_the_state(
@@ -175,7 +176,7 @@ class TestGroups:
             assert host.wait() == 0
             assert host.wait_for_run("exited", run_id)["signal"] == "SIGTERM"
             assert host.path("done").read_text() == "done\n" * 2  # nobody was killed
-            assert group_is_gone(pid)
+            wait_until_gone(pid)
 
     def test_grandchildren_that_do_not_end_are_killed(self, tmp_path: Path) -> None:
         with Family(tmp_path) as host:
@@ -187,7 +188,7 @@ class TestGroups:
             exited = host.wait_for_run("exited", run_id)
             assert exited["signal"] == "SIGTERM"  # of the leader
             assert [e["signal"] for e in host.of_run("timeout", run_id)] == ["SIGTERM", "SIGKILL"]
-            assert group_is_gone(host.pid_of(run_id))
+            wait_until_gone(host.pid_of(run_id))
             host.has_no_zombie()
 
     @needs("setsid")
@@ -229,7 +230,7 @@ def test_runs_that_do_not_end_are_killed_when_krond_is_to_terminate_them(tmp_pat
         assert host.stop() == 0
         assert host.wait_for_run("exited", run_id)["signal"] == "SIGKILL"
         assert host.of_run("timeout", run_id) == []  # it is no timeout
-        assert group_is_gone(pid)
+        wait_until_gone(pid)
         assert host.stored("job")["last_run"][-1] == signal.SIGKILL
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kron.krond.client import ControlError
-from tests.krond.children import Family, due_once, due_twice, group_is_gone, is_alive
+from tests.krond.children import Family, due_once, due_twice, is_alive, wait_until_gone
 from tests.krond.host import soon
 from tests.logbook import wait_for
 
@@ -229,4 +229,4 @@ class TestMostRunning:
             host.path("go").touch()
             started = host.wait_for_run("started", other["run_id"])
             assert host.wait_for_run("exited", long).time_ns < started.time_ns
-            assert group_is_gone(pid)
+            wait_until_gone(pid)
