@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 from kron.core.errors import Code, KronError
 from kron.kube.client import access as access_module
+from kron.kube.client import resumption
 from kron.kube.client.access import Access, find_access, in_cluster
 from kron.kube.client.client import Client
 from kron.kube.client.credentials import Credential, Secret, StoredCredentials
@@ -551,6 +552,24 @@ def test_later_connections_resume_the_session_of_the_first(authority: Authority)
             assert sorted(at_once) == [("client", False), *[("client", True)] * 4]
 
     run(test())
+
+
+def test_a_handshake_without_an_end_keeps_the_next_connection_from_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As when the API server dies: Python cannot even say that there is no session."""
+    monkeypatch.setattr(resumption, "_LOOK_EVERY_S", 0.0)
+    context = resumption.ResumingContext(ssl.PROTOCOL_TLS_CLIENT)
+
+    def connection() -> ssl.SSLObject:
+        return context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="kube.test")
+
+    first = connection()
+    with pytest.raises(ssl.SSLWantReadError):
+        first.do_handshake()
+    with pytest.raises(ValueError, match="i2d"):
+        _ = first.session
+    assert connection() is not first
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ssl
 import time
+from contextlib import suppress
 
 _LOOK_EVERY_S = 1.0
 """A session is copied to be looked at, which takes a fifth as long as to begin one."""
@@ -42,6 +43,9 @@ class ResumingContext(ssl.SSLContext):
         if self._latest is None or now_s - self._looked_s < _LOOK_EVERY_S:
             return
         self._looked_s = now_s
-        found = self._latest.session
-        if found is not None and found.has_ticket:
-            self._session = found
+        if self._latest.version() is None:
+            return  # its handshake has not come to its end, and to ask for its session would fail
+        with suppress(ValueError):  # nor may anything else keep a connection from being made
+            found = self._latest.session
+            if found is not None and found.has_ticket:
+                self._session = found
