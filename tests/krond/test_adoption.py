@@ -217,8 +217,7 @@ def test_a_process_that_only_has_the_number_of_a_run_is_neither_adopted_nor_kill
             assert host.stop() == 0
             assert cat.poll() is None
             for name, pid in pids.items():
-                assert is_alive(pid)
-                assert host.path(name).read_text() == "ran\n" * 2
+                assert is_alive(pid), name
         finally:
             cat.kill()
 
