@@ -6,6 +6,7 @@ proxy in front of it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
@@ -29,9 +30,12 @@ from tests.cluster.ports import free_ports
 from tests.cluster.proxy import ANSWER, CUT, LOSE, SILENCE, Proxy
 from tests.cluster.webhook import REASON, configured, denier
 from tests.logbook import wait_for
+from tests.soak import SOAK
 
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 LONG = "5m"
+AWAY_S = 6 * SOAK
+"""How much longer an API server stays away than it takes to notice that: minutes in a soak."""
 SLACK = ("--trigger-slack", "2s")
 
 
@@ -318,6 +322,7 @@ def test_an_api_server_that_is_gone_for_a_while_costs_no_run_and_makes_no_second
         own_cluster.stop_api()
         drop_half_line(own_cluster)
         operator.wait_for_event("error", "run-23")
+        time.sleep(AWAY_S)
         own_cluster.start_api()
         all_executed_once(own_cluster, stays, periods, was_killed=True)
 

@@ -16,7 +16,7 @@ from kron.logs.replay import Replay
 from tests.cluster.api import Object, RefusedError
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.judge import Verdict
-from tests.cluster.kronjobs import KronJobs, job_template
+from tests.cluster.kronjobs import KronJobs, job_template, wait_until
 from tests.cluster.operator import Operator
 from tests.logbook import wait_for
 from tests.soak import SOAK
@@ -25,7 +25,9 @@ UNANSWERED = (RefusedError, OSError, HTTPException)
 """What our own requests may meet: the API server was killed a moment ago."""
 ROUNDS = 12 * SOAK
 LEASE_S = 3
-SPREAD = "* * * * * @win(after,50s)"
+LEAST_S = 30
+"""It lasts so long at least: half of the KronJobs are due meanwhile, whenever it begins."""
+SPREAD = "* * * * * @win(after,1m)"
 STEADY = {f"steady-{n}": f"{SPREAD} @policy(concurrency=allow,deadline=10m)" for n in range(30)}
 STRICT = {f"strict-{n}": f"{SPREAD} @policy(concurrency=allow)" for n in range(10)}
 BUSY = {
@@ -54,11 +56,14 @@ class Replicas:
         return operator.launch("--lease-duration", f"{LEASE_S}s")
 
     def leader(self) -> Operator:
-        """Who holds the lease, as far as that can be known; else any of them."""
+        """Wait until one of them holds the lease: that one."""
+        return wait_for(self._holder, "somebody leads", 60.0)
+
+    def _holder(self) -> Operator | None:
         holder = ""
         with suppress(*UNANSWERED):
             holder = self.living[0].holder()
-        return next((each for each in self.living if each.identity == holder), self.living[0])
+        return next((each for each in self.living if each.identity == holder), None)
 
     def kill(self, operator: Operator) -> None:
         """SIGKILL, and another one."""
@@ -85,7 +90,9 @@ class Chaos:
 
     def kill_leader(self) -> None:
         """Whoever leads is killed at some moment."""
-        self._replicas.kill(self._replicas.leader())
+        leader = self._replicas.leader()
+        time.sleep(self._chance.random() * 1.5)
+        self._replicas.kill(leader)
 
     def kill_both(self) -> None:
         """Everybody is killed."""
@@ -155,10 +162,12 @@ def test_at_most_one_and_none_lost(own_cluster: ControlPlane, tmp_path: Path) ->
             kronjobs.make(name, schedule, template=template, successfulJobsHistoryLimit=1)
     replicas = Replicas(own_cluster, namespace, tmp_path / "operators")
     try:
-        replicas.living[0].wait_until_ready()
+        wait_for(lambda: all("status" in obj for obj in _all(kronjobs)), "all are seen", 60.0)
+        began_s = time.time()
         chaos = Chaos(own_cluster, kronjobs, replicas, random.Random(seed))
         for _ in range(ROUNDS):
             chaos.round()
+        wait_until(began_s + LEAST_S)
         until_s = int(time.time())
         wait_for(lambda: _all_looked_at(kronjobs, until_s), "everything due is dealt with", 120.0)
     finally:
