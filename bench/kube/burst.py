@@ -23,8 +23,8 @@ from bench.kube.tail import jobs_of, statuses_of, wait_until_quiet
 from bench.measure import Result, progress
 from kron.kube.client.resources import CRONJOBS, KRONJOBS
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.kronjobs import wait_until
 from tests.cluster.operator import Operator
+from tests.moment import wait_until
 
 OF_THE_PEER = 0.5
 MOST_REQUESTS = 2

@@ -23,8 +23,8 @@ from bench.measure import Result, progress
 from kron.core.decision import decide_at
 from kron.kube.client.resources import CRONJOBS, KRONJOBS
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.kronjobs import wait_until
 from tests.cluster.operator import Operator
+from tests.moment import wait_until
 
 MOST_P99_S = 0.1
 _LEAD_S = 10 + JOBS / 40

@@ -6,7 +6,6 @@ wait. `due_at` finds a salt with which the choice falls on the second that a tes
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import kron
@@ -21,9 +20,7 @@ __all__ = [
     "due_at",
     "job_template",
     "kronjob",
-    "soon",
     "wait_for",
-    "wait_until",
 ]
 
 MINUTE_S = 60
@@ -41,17 +38,6 @@ def due_at(namespace: str, name: str, at_s: int, *, window: str = "1m", more: st
         if decide_at(schedule, f"{namespace}/{name}", nominal_s).chosen_s == at_s:
             return text
     raise AssertionError(f"no salt puts {namespace}/{name} at {at_s}")
-
-
-def soon(seconds: float = 2.0) -> int:
-    """A whole second at least so far away."""
-    return int(time.time() + seconds) + 1
-
-
-def wait_until(at_s: float) -> None:
-    """Sleep until that moment of the wall clock."""
-    while (left_s := at_s - time.time()) > 0:
-        time.sleep(left_s)
 
 
 def job_template(

@@ -17,7 +17,7 @@ import pytest
 from tests.cluster.account import Account
 from tests.cluster.api import Api, Object, RefusedError
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.kronjobs import KronJobs, job_template, soon
+from tests.cluster.kronjobs import KronJobs, job_template
 from tests.cluster.once import (
     all_executed_once,
     creations,
@@ -30,6 +30,7 @@ from tests.cluster.ports import free_ports
 from tests.cluster.proxy import ANSWER, CUT, LOSE, SILENCE, Proxy
 from tests.cluster.webhook import REASON, configured, denier
 from tests.logbook import wait_for
+from tests.moment import soon
 from tests.soak import SOAK
 
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"

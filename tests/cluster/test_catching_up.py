@@ -6,7 +6,7 @@ import time
 
 from kron.core.instant import from_text, to_text
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.kronjobs import NEVER, KronJobs, job_template, soon, wait_until
+from tests.cluster.kronjobs import NEVER, KronJobs, job_template
 from tests.cluster.operator import Operator
 from tests.cluster.outcomes import (
     A_LONG_DEADLINE,
@@ -18,6 +18,7 @@ from tests.cluster.outcomes import (
     wait_until_seen,
 )
 from tests.cluster.slots import HOUR_S, MINUTE_S, Slot, make_manual, remember
+from tests.moment import soon, wait_until
 
 LONG_AGO_S = from_text("2016-01-01T00:00:00Z")
 

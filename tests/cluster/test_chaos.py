@@ -16,9 +16,10 @@ from kron.logs.replay import Replay
 from tests.cluster.api import Object, RefusedError
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.judge import Verdict
-from tests.cluster.kronjobs import KronJobs, job_template, wait_until
+from tests.cluster.kronjobs import KronJobs, job_template
 from tests.cluster.operator import Operator
 from tests.logbook import wait_for
+from tests.moment import wait_until
 from tests.soak import SOAK
 
 UNANSWERED = (RefusedError, OSError, HTTPException)

@@ -16,8 +16,9 @@ from tests.cluster import children
 from tests.cluster.api import Api, Object, RefusedError
 from tests.cluster.controlplane import ROOT, ControlPlane
 from tests.cluster.keeper import shared
-from tests.cluster.kronjobs import NEVER, due_at, is_finished, job_template, kronjob, soon
+from tests.cluster.kronjobs import NEVER, due_at, is_finished, job_template, kronjob
 from tests.logbook import wait_for
+from tests.moment import soon
 
 
 def make_job(cluster: ControlPlane, namespace: str, name: str, template: Object) -> None:

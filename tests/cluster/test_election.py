@@ -10,11 +10,12 @@ from kron.core.duration import SECOND_NS
 from kron.logs.record import Record
 from tests.cluster.account import Account
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.kronjobs import KronJobs, soon, wait_until
+from tests.cluster.kronjobs import KronJobs
 from tests.cluster.once import all_executed_once, executed_once, make_once
 from tests.cluster.operator import LEASE, Operator, replicas
 from tests.cluster.proxy import LOSE, SILENCE, Proxy
 from tests.logbook import wait_for
+from tests.moment import soon, wait_until
 
 LEASE_S = 6
 SHORT_LEASE = ("--lease-duration", f"{LEASE_S}s")

@@ -6,11 +6,12 @@ import json
 
 from tests.cluster.api import Object
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.kronjobs import NEVER, KronJobs, is_finished, job_template, soon
+from tests.cluster.kronjobs import NEVER, KronJobs, is_finished, job_template
 from tests.cluster.operator import Operator
 from tests.cluster.outcomes import creations, wait_for_outcome
 from tests.cluster.slots import Slot, make_manual
 from tests.logbook import wait_for
+from tests.moment import soon
 
 FAR = "0 0 29 2 *"
 

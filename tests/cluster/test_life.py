@@ -9,7 +9,7 @@ import kron
 from kron.core.decision import decide_at
 from kron.core.instant import from_text, to_text
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.kronjobs import NEVER, KronJobs, job_template, soon, wait_until
+from tests.cluster.kronjobs import NEVER, KronJobs, job_template
 from tests.cluster.operator import Operator
 from tests.cluster.outcomes import (
     A_LONG_DEADLINE,
@@ -27,6 +27,7 @@ from tests.cluster.slots import (
     decision_of,
 )
 from tests.logbook import wait_for
+from tests.moment import soon, wait_until
 
 
 def test_a_period_becomes_one_job_that_says_what_it_is(

@@ -11,12 +11,13 @@ from kron.core.instant import from_text, to_text
 from tests.cluster.api import Object
 from tests.cluster.audit import Request
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.kronjobs import NEVER, KronJobs, job_template, soon, wait_until
+from tests.cluster.kronjobs import NEVER, KronJobs, job_template
 from tests.cluster.operator import Operator, replicas
 from tests.cluster.outcomes import wait_for_events, wait_for_outcome, wait_until_seen
 from tests.cluster.ports import free_ports
 from tests.cluster.slots import Slot, make_manual
 from tests.logbook import wait_for
+from tests.moment import soon, wait_until
 
 NEVER_MATCHES = "0 0 30 2 *"
 

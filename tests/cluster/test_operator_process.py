@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.kronjobs import KronJobs, soon
+from tests.cluster.kronjobs import KronJobs
 from tests.cluster.operator import Operator, replicas
+from tests.moment import soon
 
 
 def test_an_operator_starts_leads_runs_a_kronjob_and_stops(

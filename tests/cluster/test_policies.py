@@ -9,11 +9,12 @@ from kron.core.instant import to_text
 from kron.kube.resource.run import job_name
 from tests.cluster.api import Object
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.kronjobs import NEVER, KronJobs, is_finished, job_template, soon
+from tests.cluster.kronjobs import NEVER, KronJobs, is_finished, job_template
 from tests.cluster.operator import Operator
 from tests.cluster.outcomes import creations, ended, wait_for_events, wait_for_outcome
 from tests.cluster.slots import Slot, make_manual
 from tests.logbook import wait_for
+from tests.moment import soon
 
 ACTIVE = "an earlier run is still active and concurrency is forbid"
 ALLOW: Object = {"concurrency": "allow"}

@@ -11,9 +11,10 @@ from kron.core.instant import to_text
 from kron.kube.resource.run import job_name
 from tests.cluster.audit import Request
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.kronjobs import NEVER, KronJobs, job_template, soon, wait_for
+from tests.cluster.kronjobs import NEVER, KronJobs, job_template, wait_for
 from tests.cluster.operator import Operator
 from tests.cluster.rights import grant, kubeconfig_of, rules_of
+from tests.moment import soon
 
 Right = tuple[str, str, str]
 """The group, the resource with its subresource, the verb."""

@@ -10,7 +10,7 @@ from kron.core.instant import from_text, to_text
 from kron.kube.resource.kronjob import InvalidSpec, read_kronjob
 from tests.cluster.api import Object
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.kronjobs import NEVER, KronJobs, job_template, soon, wait_until
+from tests.cluster.kronjobs import NEVER, KronJobs, job_template
 from tests.cluster.operator import Operator
 from tests.cluster.outcomes import (
     A_LONG_DEADLINE,
@@ -29,6 +29,7 @@ from tests.cluster.slots import (
     write_ledger,
 )
 from tests.logbook import wait_for
+from tests.moment import soon, wait_until
 
 
 def test_a_deleted_kronjob_takes_its_jobs_along_and_owes_nothing_when_made_anew(

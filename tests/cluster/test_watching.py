@@ -11,11 +11,12 @@ from pathlib import Path
 from tests.cluster.account import Account
 from tests.cluster.api import Object
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.kronjobs import KronJobs, soon
+from tests.cluster.kronjobs import KronJobs
 from tests.cluster.once import all_executed_once, drop_half_line, executed_once, make_once
 from tests.cluster.operator import Operator
 from tests.cluster.proxy import ANSWER, CUT, SILENCE, Proxy
 from tests.logbook import wait_for
+from tests.moment import soon
 
 LONG = "5m"
 NEVER_SOON = "0 0 29 2 *"

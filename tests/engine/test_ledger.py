@@ -114,6 +114,7 @@ def test_whatever_is_not_a_ledger_is_refused(path: tuple[str | int, ...], value:
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
 )
 
 

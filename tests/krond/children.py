@@ -18,8 +18,9 @@ from typing import Any
 import kron
 from kron.core.decision import decide_at
 from kron.logs.record import Record
-from tests.krond.host import MINUTE_S, Host, soon
+from tests.krond.host import MINUTE_S, Host
 from tests.logbook import wait_for
+from tests.moment import soon
 
 NEVER = "0 0 1 1 *"
 """A schedule that is not due while a test runs; such a job is triggered."""

@@ -10,7 +10,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +19,7 @@ import kron
 from kron.core.decision import decide_at
 from kron.krond.client import ask
 from tests.logbook import PATIENCE_S, Logbook, wait_for
+from tests.moment import soon
 
 MINUTE_S = 60
 
@@ -36,11 +36,6 @@ def due_at(path: Path, name: str, at_s: int, *, window: str = "1m", more: str = 
         if decide_at(schedule, f"{path}:{name}", nominal_s).chosen_s == at_s:
             return text
     raise AssertionError(f"no salt puts {name} at {at_s}")
-
-
-def soon(seconds: float = 2.0) -> int:
-    """A whole second at least so far away."""
-    return int(time.time() + seconds) + 1
 
 
 class Host(Logbook):

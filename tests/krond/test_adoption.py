@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,9 @@ from tests.krond.children import (
     is_alive,
     wait_until_gone,
 )
-from tests.krond.host import soon
 from tests.krond.process.expected import needs_root
 from tests.logbook import wait_for
+from tests.moment import soon
 
 SECOND_NS = 1_000_000_000
 UNSEEN = "krond was not its parent when it ended, so its result is unknown"
@@ -160,14 +161,15 @@ class TestTimeout:
     ) -> None:
         with Family(tmp_path) as host:
             deaf = host.script("deaf", "trap '' TERM", "sleep 60")
-            fields = "timeout=300ms grace=300ms"
+            fields = "timeout=2s grace=300ms"
             host.write(host.job("job", f"{deaf} &", "echo $! > left", "sleep 60", fields=fields))
             host.start()
             run_id = host.trigger("job")
             host.wait_for_file("left")
             pid = host.pid_of(run_id)
             host.kill()
-            host.start()  # which takes as long
+            time.sleep(2)
+            host.start()
             assert host.wait_for_run("timeout", run_id, count=2)["signal"] == "SIGKILL"
             host.wait_for_run("exited", run_id)
             wait_until_gone(pid)

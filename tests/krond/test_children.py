@@ -22,9 +22,9 @@ from tests.krond.children import (
     wait_until_gone,
     zombies_of,
 )
-from tests.krond.host import soon
 from tests.krond.process.expected import needs, needs_root
 from tests.logbook import wait_for
+from tests.moment import soon, wait_until
 from tests.soak import SOAK
 
 TIMEOUT_S = 1.0
@@ -376,7 +376,7 @@ def test_exit_codes_are_seen_though_whoever_started_krond_ignores_its_children(
         schedule = due_once(host.config, "job", at_s, more="@policy(deadline=10m)")
         host.load(host.job("job", "exit 5", schedule=schedule))
         host.kill()
-        wait_for(lambda: soon(-1) > at_s, "it is overdue")
+        wait_until(at_s + 1)
         # Such a krond starts the run before it is ready.
         host.start(preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
         assert host.wait_for_event("exited", "job")["exit_code"] == "5"

@@ -30,9 +30,10 @@ from tests.krond.commands import (
     state_file,
     stored,
 )
-from tests.krond.host import Host, soon
+from tests.krond.host import Host
 from tests.krontab.schemas import validate
 from tests.logbook import wait_for
+from tests.moment import soon
 
 HOLDS = 'shell=true command="until [ -e {gate} ]; do sleep 0.01; done"'
 """A command that runs until a file is there."""

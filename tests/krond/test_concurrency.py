@@ -9,8 +9,8 @@ import pytest
 
 from kron.krond.client import ControlError
 from tests.krond.children import Family, due_once, due_twice, is_alive, wait_until_gone
-from tests.krond.host import soon
 from tests.logbook import wait_for
+from tests.moment import soon
 
 UNTIL_GO = "until [ -e go ]; do sleep 0.05; done"
 SECOND_NS = 1_000_000_000

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.krond.children import NEVER, Family, due_once, in_private_mounts, open_directory
-from tests.krond.host import soon
 from tests.krond.process.expected import needs, needs_root
+from tests.moment import soon
 
 USER, GROUP = 54_321, 54_322
 """Numbers that nobody has."""

@@ -22,8 +22,9 @@ from kron.core.decision import decide_at
 from kron.core.duration import SECOND_NS
 from kron.core.instant import from_text, to_text
 from kron.logs.event import Level
-from tests.krond.host import MINUTE_S, Host, soon
+from tests.krond.host import MINUTE_S, Host
 from tests.logbook import wait_for
+from tests.moment import soon
 
 HOUR_S = 3600
 QUICK = "command=/bin/true"

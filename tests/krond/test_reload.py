@@ -12,8 +12,9 @@ import pytest
 
 from kron.core.instant import from_text, to_text
 from tests.krond.commands import NEVER, OnePeriod, is_alive, stored
-from tests.krond.host import Host, soon
+from tests.krond.host import Host
 from tests.logbook import wait_for
+from tests.moment import soon
 from tests.soak import SOAK
 
 HOLDS = 'shell=true command="until [ -e {gate} ]; do sleep 0.01; done"'

@@ -20,8 +20,9 @@ from tests.krond.commands import (
     state_file,
     stored,
 )
-from tests.krond.host import Host, soon
+from tests.krond.host import Host
 from tests.logbook import wait_for
+from tests.moment import soon
 
 
 @pytest.fixture
@@ -240,7 +241,7 @@ def test_a_damaged_bundle_is_set_aside_and_nothing_runs_twice(host: Host) -> Non
     host.write()
     host.start()
     names = [f"job-{number}" for number in range(FEW)]
-    at_s = soon(1)
+    at_s = soon(2)
     lines = [
         f"{OnePeriod(host, name).chosen_at(at_s, '@policy(deadline=1h)')} name={name} "
         "command=/bin/true"
