@@ -253,6 +253,25 @@ def test_a_timeout_counts_for_each_run_from_its_own_start(tmp_path: Path) -> Non
         assert all(one < other for one, other in pairwise(ended))
 
 
+def test_a_timeout_or_a_grace_of_many_weeks_is_one(tmp_path: Path) -> None:
+    with Family(tmp_path) as host:
+        lines = ["trap 'echo asked > asked' TERM", "while :; do sleep 0.1; done"]
+        host.write(host.job("job", *lines, fields="timeout=5000h grace=5000h"))
+        host.start()
+        run_id = host.trigger("job")
+        host.wait_for_run("started", run_id)
+        host.ask("status")
+        assert host.ask("status")["active"] == 1, "it has slept meanwhile"
+        host.kill()
+        host.start("--on-stop", "terminate")
+        assert host.ask("status")["active"] == 1
+        assert host.process is not None
+        host.process.send_signal(signal.SIGTERM)
+        host.wait_for_file("asked")
+        assert host.ask("status")["stopping"]
+        assert host.of_run("exited", run_id) == []
+
+
 def test_an_edit_does_not_change_the_runs_that_are_going_on(tmp_path: Path) -> None:
     with Family(tmp_path) as host:
         lines = ["trap '' TERM", "sleep 60"]

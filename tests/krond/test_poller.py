@@ -63,6 +63,13 @@ def test_nothing_ready_is_an_empty_list(poller: Poller, pipes: list[Pipe]) -> No
     assert poller.wait(0.001) == []
 
 
+def test_a_wait_may_be_longer_than_epoll_can_count(poller: Poller, pipes: list[Pipe]) -> None:
+    pipe = pipes[0].watched_by(poller)
+    os.write(pipe.writer, b"x")
+    call_all(poller, 1e12)
+    assert pipe.events == [select.EPOLLIN]
+
+
 def test_what_is_not_read_is_told_again(poller: Poller, pipes: list[Pipe]) -> None:
     pipe = pipes[0].watched_by(poller)
     os.write(pipe.writer, b"x")

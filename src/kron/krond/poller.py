@@ -13,6 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     Callback = Callable[[int], None]
 
+LONGEST_S = 86_400.0
+"""The longest wait at a time: epoll counts milliseconds, and at most 2**31 of them."""
+
 
 class _Entry:
     """A callback as `wait` hands it out: once its descriptor is removed, it calls nothing.
@@ -58,9 +61,12 @@ class Poller:
     def wait(self, timeout_s: float | None) -> list[tuple[Callback, int]]:
         """Sleep until something is ready, at most `timeout_s`: the callbacks, with their events.
 
-        Nothing ready in time is an empty list. What does not fit in one list comes in the next.
+        Nothing ready in time is an empty list, and so is nothing ready after a day, however long
+        `timeout_s` is. What does not fit in one list comes in the next.
         """
         entries = self._entries
+        if timeout_s is not None:
+            timeout_s = min(timeout_s, LONGEST_S)
         return [
             (entries[descriptor], events)
             for descriptor, events in self._epoll.poll(timeout_s)
