@@ -148,3 +148,16 @@ def test_the_count_of_a_bulk_leaves_out_what_was_handled_and_what_was_never_owed
     assert len(bulk) == 1
     assert bulk[0].count + len(singles) == len(owed - handled)
     assert bulk[0].first_s == min(owed - handled)
+
+
+def test_a_few_missed_periods_too_old_to_be_looked_at_are_told_of_beside_those_that_are() -> None:
+    """The others among so many periods are unschedulable, so that hardly any is missed."""
+    scene = Scene("*/30 * * * * @only(hours=0)", "2026-03-27T12:00:00Z")
+    scene.restart()
+    told = scene.at("2026-03-28T05:00:00Z")
+    assert told[0] == "missed 1 2026-03-27T12:30:00Z 2026-03-27T12:30:00Z"
+    assert [each for each in told[1:] if each.startswith("missed")] == [
+        "missed 2026-03-28T00:00:00Z",
+        "missed 2026-03-28T00:30:00Z",
+    ]
+    assert len(told) == 34

@@ -205,13 +205,14 @@ def _told(found: Survey, settling: list[Start | Settle]) -> list[Start | Settle 
             missed_s.append(action.decision.nominal_s)
         else:
             others.append(action)
-    counted = found.bulk.count if found.bulk else 0
-    total = counted + len(missed_s)
-    if total <= TOLD_ONE_BY_ONE:
-        return list(settling)
-    if found.bulk is not None and counted:
-        missed_s += [found.bulk.first_s, found.bulk.last_s]
-    return [SettleMany(total, min(missed_s), max(missed_s)), *others]
+    bulk = found.bulk if found.bulk is not None and found.bulk.count else None
+    total = len(missed_s) + (bulk.count if bulk else 0)
+    if total > TOLD_ONE_BY_ONE:
+        missed_s += [bulk.first_s, bulk.last_s] if bulk else []
+        return [SettleMany(total, min(missed_s), max(missed_s)), *others]
+    if bulk:
+        return [SettleMany(bulk.count, bulk.first_s, bulk.last_s), *settling]
+    return list(settling)
 
 
 def _settled(ledger: Ledger, found: Survey, settling: list[Start | Settle]) -> Ledger:
