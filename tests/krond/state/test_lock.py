@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -13,12 +14,14 @@ from pathlib import Path
 import pytest
 
 from kron.core.errors import Code, KronError
+from kron.krond.program import exit_code
 from kron.krond.state import lock as lock_module
 from kron.krond.state.errors import PersistenceError
-from kron.krond.state.lock import AlreadyRunning, lock, running_pid
+from kron.krond.state.lock import AlreadyRunning, StillLocked, lock, running_pid
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="changing owners needs root")
 NOBODY = 65_534
+UNITS = Path(__file__).parents[3] / "share" / "systemd"
 
 
 @pytest.fixture
@@ -154,12 +157,18 @@ def test_an_owner_that_is_dead_but_not_yet_reaped_is_dead(
     orphan.reap()
 
 
-def test_waiting_for_a_child_has_an_end(path: str) -> None:
+def test_waiting_for_a_child_has_an_end_and_systemd_tries_again(path: str) -> None:
     orphan = Orphan(path)
-    with pytest.raises(AlreadyRunning) as caught:
+    owner = f"a child of the krond {orphan.owner}, which has died, still has"
+    with pytest.raises(StillLocked, match=owner) as caught:
         lock(path, patience_s=0.03)
     assert caught.value.pid == orphan.owner
+    for kind in ("system", "user"):
+        unit = (UNITS / kind / "krond.service").read_text()
+        (prevented,) = re.findall(r"^RestartPreventExitStatus=(.*)$", unit, re.MULTILINE)
+        assert str(exit_code(caught.value)) not in prevented.split()
     orphan.let_go()
+    lock(path).release()
 
 
 def test_exec_lets_go_of_the_lock(path: str) -> None:
@@ -201,7 +210,7 @@ def test_a_locked_file_with_junk_in_it_is_waited_for_and_then_refused(
 ) -> None:
     held = lock(path)
     Path(path).write_bytes(content)
-    with pytest.raises(AlreadyRunning):
+    with pytest.raises(StillLocked):
         lock(path, patience_s=0.02)
     assert running_pid(path) is None
     held.release()

@@ -30,14 +30,31 @@ _LONGEST_PID = 16
 
 
 class AlreadyRunning(KronError):  # noqa: N818 (what krond is)
-    """Another krond has the lock. `pid` is None if it has not said which."""
+    """Another krond has the lock, and lives."""
 
-    def __init__(self, path: str, pid: int | None) -> None:
-        who = f"the process {pid}" if pid else "a process that has not said its id"
+    def __init__(self, path: str, pid: int) -> None:
         super().__init__(
             Code.RUNNING,
-            f"another krond is running: {who} has locked {path}",
+            f"another krond is running: the process {pid} has locked {path}",
             fix="krond stop ends it, krond reload makes it read its configuration anew",
+        )
+        self.args = (path, pid)
+        self.path = path
+        self.pid = pid
+
+
+class StillLocked(KronError):  # noqa: N818 (what the file is)
+    """No krond is known to be running, and yet the lock is taken, which may pass.
+
+    `pid` is the krond that had it and is dead, None if the file does not say which.
+    """
+
+    def __init__(self, path: str, pid: int | None) -> None:
+        who = f"a child of the krond {pid}, which has died, still has" if pid else "somebody has"
+        super().__init__(
+            Code.STATE,
+            f"{who} {path} locked, and no krond is known to be running",
+            fix=f"try again later; if it lasts, fuser -v {path} says which process hangs",
         )
         self.args = (path, pid)
         self.path = path
@@ -120,9 +137,14 @@ def _wait(path: str, descriptor: int, patience_s: float) -> None:
     owner_lives = 0
     while not _try(descriptor, fcntl.LOCK_EX):
         pid = _pid(descriptor)
-        owner_lives = owner_lives + 1 if pid is not None and _lives(pid) else 0
-        if owner_lives >= _LOOKS or time.monotonic() >= deadline_s:
-            raise AlreadyRunning(path, pid)
+        if pid is None or not _lives(pid):
+            owner_lives = 0
+            if time.monotonic() >= deadline_s:
+                raise StillLocked(path, pid)
+        else:
+            owner_lives += 1
+            if owner_lives >= _LOOKS:
+                raise AlreadyRunning(path, pid)
         time.sleep(_POLL_S)
 
 
