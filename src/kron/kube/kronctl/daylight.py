@@ -1,19 +1,28 @@
-"""What daylight saving does to a schedule in Kubernetes and in Kron, where they differ.
+"""What clock changes do to a schedule in Kubernetes and in Kron, where they differ.
 
-Kubernetes follows the clock on the wall: a time that a gap swallows is skipped, one that is shown
-twice runs twice. Kron does so where a star stands in front of the minutes or hours, and runs times
-of day once each otherwise. docs/migrate-cronjobs.md has the facts.
+Kubernetes walks the clock on the wall: a time that a gap swallows is skipped, one that is shown
+twice runs twice, and around a skipped midnight a day may be lost or gained (`kubernetes_walk`).
+Kron follows the clock where a star stands in front of the minutes or hours, and runs times of day
+once each otherwise. docs/migrate-cronjobs.md has the facts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
+from kron.core.errors import KronError
 from kron.core.frozen import Frozen
 from kron.core.instant import DAY_S, to_text
+from kron.core.nominal import Nominals
 from kron.core.schedule import Schedule
+from kron.core.zone import Zone
+from kron.kube.kronctl.kubernetes_walk import KubernetesWalk
 
 _YEAR_S = 366 * DAY_S
+_NEAR_S = 3 * 3_600
+"""Up to so long before a change the two agree, and so long after it if every day matches; where
+some days do not, a wrong day may last to its end."""
 _SHOWN = 3
 
 
@@ -29,13 +38,13 @@ class Difference(Frozen):
         notes = []
         if self.only_kubernetes:
             notes.append(
-                f"daylight saving: Kubernetes would also start it at {_times(self.only_kubernetes)}"
-                ", when the clocks show that time again; Kron runs a time of day once"
+                f"daylight saving: Kubernetes would also start it at {_times(self.only_kubernetes)}; "
+                "Kron runs a time of day once, and on the days that are named"
             )
         if self.only_kron:
             notes.append(
-                f"daylight saving: Kron also runs it at {_times(self.only_kron)}, the first minute "
-                "after a time of day that the clocks skip; Kubernetes leaves it out"
+                f"daylight saving: Kron also runs it at {_times(self.only_kron)}; Kubernetes leaves "
+                "that out, because the clocks skip it or its walk steps over it"
             )
         return tuple(notes)
 
@@ -43,34 +52,51 @@ class Difference(Frozen):
 @lru_cache(maxsize=1024)
 def daylight_difference(schedule: Schedule, from_s: int) -> Difference:
     """Where the two differ in the year from `from_s` on."""
-    if not schedule.cron.is_fixed:
-        return Difference((), ())
-    only_kubernetes: list[int] = []
-    only_kron: list[int] = []
-    zone, nominals = schedule.zone, schedule.nominals
+    nominals, walk = schedule.nominals, KubernetesWalk(schedule)
+    until_s = from_s + _YEAR_S
+    settled_s = _NEAR_S if nominals.wall.days.is_every_day else DAY_S
+    kubernetes: set[int] = set()
+    kron: set[int] = set()
+    seen_s = from_s - _YEAR_S
+    for change_s in _changes(schedule.zone, from_s - DAY_S, until_s):
+        run_s: int | None = max(seen_s, _last_nominal_s(nominals, change_s - _NEAR_S))
+        start_s = seen_s = run_s
+        while run_s is not None and run_s < change_s + settled_s:
+            run_s = walk.after(run_s, until_s)
+            seen_s = until_s if run_s is None else run_s
+            kubernetes.add(seen_s)
+        kron.update(_nominals_between(nominals, start_s, seen_s))
+    told = range(from_s, until_s)
+    return Difference(
+        tuple(each_s for each_s in sorted(kubernetes - kron) if each_s in told),
+        tuple(each_s for each_s in sorted(kron - kubernetes) if each_s in told),
+    )
+
+
+def _changes(zone: Zone, from_s: int, until_s: int) -> Iterator[int]:
+    """When the offset of a zone changes."""
     span = zone.span_at(from_s)
-    while span.end_s < from_s + _YEAR_S:
-        change_s = span.end_s
-        span = zone.span_at(change_s)
-        shift_s = abs(span.shown_s - (span.start_s + span.offset_s))
-        if not shift_s:
-            continue  # it was only the table that ended
-        first_s, last_s = change_s - 60, change_s + shift_s + 60
-        shown = {s for s in range(first_s - first_s % 60, last_s, 60) if _matches(schedule, s)}
-        kept = set()
-        nominal_s = nominals.after(first_s - first_s % 60 - 1)
-        while nominal_s < last_s:
-            kept.add(nominal_s)
-            nominal_s = nominals.after(nominal_s)
-        only_kubernetes += sorted(shown - kept)
-        only_kron += sorted(kept - shown)
-    return Difference(tuple(only_kubernetes), tuple(only_kron))
+    while span.end_s < until_s:
+        before, span = span, zone.span_at(span.end_s)
+        if span.offset_s != before.offset_s:  # not only the table that ended
+            yield span.start_s
 
 
-def _matches(schedule: Schedule, instant_s: int) -> bool:
-    """Whether the clock on the wall shows a time that the cron expression names."""
-    wall_s = schedule.zone.wall_at(instant_s)
-    return schedule.nominals.wall.at_or_after(wall_s) == wall_s
+def _last_nominal_s(nominals: Nominals, instant_s: int) -> int:
+    """The last nominal instant up to this one; this one if there is none."""
+    try:
+        return nominals.at_or_before(instant_s)
+    except KronError:
+        return instant_s
+
+
+def _nominals_between(nominals: Nominals, after_s: int, until_s: int) -> Iterator[int]:
+    """The nominal instants in (after_s, until_s], as far as Kron covers the years."""
+    try:
+        while (after_s := nominals.after(after_s)) <= until_s:
+            yield after_s
+    except KronError:
+        return
 
 
 def _times(instants_s: tuple[int, ...]) -> str:
