@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -189,6 +192,47 @@ def test_standard_input_is_a_dash(kronctl: Kronctl) -> None:
     ran = kronctl("validate", "-f", "-", given=kronjob(schedule="0 25 * * *"))
     assert ran.code == 1
     assert ran.out.startswith("-:7:15: error: spec.schedule")
+
+
+def test_a_pipe_is_read_to_its_end_however_late_it_is_written_to(kronctl: Kronctl) -> None:
+    text = kronjob(schedule="0 25 * * *")
+    os.mkfifo(kronctl.path("a.yaml"))
+    with ThreadPoolExecutor(1) as pool:
+        findings = pool.submit(read_manifests, [kronctl.path("a.yaml")])
+        with Path(kronctl.path("a.yaml")).open(
+            "w"
+        ) as pipe:  # opened by the reader before, or not yet
+            for part in text.partition("spec"):
+                pipe.write(part)
+                pipe.flush()
+        read = findings.result()
+    assert read.findings == ()
+    assert [each.content["spec"]["schedule"] for each in read.objects] == ["0 25 * * *"]
+
+
+def test_a_pipe_that_a_program_still_writes_to_is_waited_for(kronctl: Kronctl) -> None:
+    reading, writing = os.pipe()
+    with ThreadPoolExecutor(1) as pool, os.fdopen(reading, "rb"), os.fdopen(writing, "w") as pipe:
+        read = pool.submit(read_manifests, [f"/dev/fd/{reading}"])
+        assert not wait([read], timeout=0.2).done
+        pipe.write(GOOD)
+        pipe.close()
+        assert [each.name for each in read.result().objects] == ["backup"]
+
+
+def test_a_pipe_within_a_directory_is_not_waited_for(kronctl: Kronctl) -> None:
+    kronctl.write("d/one.yaml", GOOD)
+    os.mkfifo(kronctl.path("d/two.yaml"))
+    assert [each.name for each in read_manifests([kronctl.path("d")]).objects] == ["backup"]
+
+
+def test_a_device_is_read_to_its_end_as_well(kronctl: Kronctl) -> None:
+    """Here the person at a terminal types something and ^D."""
+    ours, theirs = os.openpty()
+    with os.fdopen(ours, "wb", 0) as person, os.fdopen(theirs, "rb"):
+        person.write(b"kind: Pod\n\x04")
+        read = read_manifests([os.ttyname(theirs)])
+        assert [each.kind for each in read.objects] == ["Pod"]
 
 
 def test_text_shows_the_line_the_place_and_the_fix(kronctl: Kronctl) -> None:

@@ -38,13 +38,13 @@ class Difference(Frozen):
         notes = []
         if self.only_kubernetes:
             notes.append(
-                f"daylight saving: Kubernetes would also start it at {_times(self.only_kubernetes)}; "
-                "Kron runs a time of day once, and on the days that are named"
+                f"daylight saving: Kubernetes would also start it at {_times(self.only_kubernetes)}"
+                "; Kron runs a time of day once, and on the days that are named"
             )
         if self.only_kron:
             notes.append(
-                f"daylight saving: Kron also runs it at {_times(self.only_kron)}; Kubernetes leaves "
-                "that out, because the clocks skip it or its walk steps over it"
+                f"daylight saving: Kron also runs it at {_times(self.only_kron)}; Kubernetes "
+                "leaves that out, because the clocks skip it or its walk steps over it"
             )
         return tuple(notes)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
@@ -177,19 +178,29 @@ def _files(path: str, findings: list[Finding]) -> Iterator[str]:
             for name in files
             if name.endswith(SUFFIXES) and not name.startswith(".")
         ]
+    found = [file for file in found if not _is_pipe(file)]  # one that is meant is named itself
     if not found:
         message = f"{path} has no manifest: no file in it ends in {', '.join(SUFFIXES)}"
         findings.append(Finding.of_error(KronError(Code.FILE_MISSING, message), path))
     yield from sorted(found)
 
 
+def _is_pipe(path: str) -> bool:
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)  # noqa: PTH116
+    except (OSError, ValueError):
+        return False
+
+
 def _read(path: str) -> bytes:
     most = DEFAULT_LIMITS.file_bytes
     try:
-        # Non-blocking, so that a pipe does not hold us up; a pipe that is meant is `-`.
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as file:
-            data = file.read(most + 1) or b""
+        # A pipe is waited for, until its writer has closed it. A device may wait for a line that
+        # nobody calls, so it is opened without waiting; what it then has is read to its end, too.
+        waiting = 0 if _is_pipe(path) else os.O_NONBLOCK
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | waiting), "rb") as file:
+            os.set_blocking(file.fileno(), True)
+            data = file.read(most + 1)
     except FileNotFoundError:
         raise KronError(Code.FILE_MISSING, f"there is no {path}") from None
     except (OSError, ValueError) as error:  # a NUL in a path is a ValueError
