@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import time
 from collections import defaultdict
@@ -259,6 +260,41 @@ def test_the_reader_of_its_standard_error_may_go_away(tmp_path: Path) -> None:
         assert host.ask("trigger", job="job", wait=True)["ended"]["exit_code"] == 0
         assert host.ask("status")["lost_log_lines"] == 3
         assert host.stop() == 0
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket"])
+def test_a_standard_error_that_is_full_and_not_read_holds_nobody_up(
+    tmp_path: Path, kind: str
+) -> None:
+    if kind == "pipe":
+        reader, writer = os.pipe()
+    else:
+        reader, writer = (end.detach() for end in socket.socketpair())
+    with Host(tmp_path) as host:
+        host.write(
+            f'{NEVER} name=flood command="/usr/bin/yes it says too much"',
+            f"{NEVER} name=job command=/bin/true stdout=discard stderr=discard",
+        )
+        words = ["start", "--foreground", "--config", str(host.config), "--on-stop", "terminate"]
+        host.process = subprocess.Popen(
+            [*PROGRAM, *words, "--state-dir", str(host.state)],
+            stdout=writer,
+            stderr=writer,
+            env={**os.environ, "KRON_TEST": str(tmp_path)},
+        )
+        os.close(writer)
+        wait_for((host.state / "control.sock").exists, "it is ready")
+        host.ask("trigger", job="flood")
+
+        def has_lost_lines() -> bool:
+            assert host.ask("trigger", job="job", wait=True)["ended"]["exit_code"] == 0
+            return bool(host.ask("status")["lost_log_lines"])
+
+        wait_for(has_lost_lines, "it is full")
+        assert host.ask("trigger", job="job", wait=True)["ended"]["exit_code"] == 0
+        assert host.ask("stop", how="terminate")["ok"]
+        assert host.wait() == 0
+    os.close(reader)
 
 
 # Secrets

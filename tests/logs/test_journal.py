@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import socket
+import threading
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +17,7 @@ import pytest
 import kron
 from kron.core.decision import decide_at
 from kron.core.instant import from_text
+from kron.logs import journal as journal_module
 from kron.logs.event import Event, Level
 from kron.logs.journal import Journal
 from kron.logs.writer import Format
@@ -101,3 +108,116 @@ def test_lines_that_cannot_be_written_are_counted_and_told_of(
     assert 'error="16 lines could not be written"' in told
     assert " event=decision " in line
     assert journal.lost == 0
+
+
+# A log that nobody reads
+
+MANY = 2_000
+"""Lines that are more than a pipe or a socket holds."""
+
+
+class Standard:
+    """A standard error of the kind that is named, and who should read from it."""
+
+    def __init__(self, kind: str) -> None:
+        self.reader, self.writer = os.pipe()
+        if kind == "socket":
+            os.close(self.reader)
+            os.close(self.writer)
+            pair = socket.socketpair()
+            self.reader, self.writer = (end.detach() for end in pair)
+
+    def read(self) -> bytes:
+        """What is there."""
+        os.set_blocking(self.reader, False)
+        found = b""
+        while True:
+            try:
+                found += os.read(self.reader, 65_536)
+            except BlockingIOError:
+                return found
+
+    def close(self) -> None:
+        os.close(self.reader)
+        os.close(self.writer)
+
+
+@pytest.fixture(params=["pipe", "pipe-of-another", "socket"])
+def standard(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Standard]:
+    made = Standard(request.param)
+    monkeypatch.setattr(journal_module, "STANDARD_ERROR", made.writer)
+    if request.param == "pipe-of-another":
+
+        def refused(*_: object) -> int:
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr(os, "open", refused)
+    yield made
+    made.close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # a journal is closed by nobody
+        gc.collect()
+
+
+def test_a_log_that_nobody_reads_is_waited_for_once(
+    standard: Standard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    has_room = journal_module._has_room
+
+    def noted(descriptor: int, timeout_s: float) -> bool:
+        waits.append(timeout_s)
+        return has_room(descriptor, timeout_s)
+
+    monkeypatch.setattr(journal_module, "_has_room", noted)
+    monkeypatch.setattr(journal_module, "PATIENCE_S", 0.05)
+    journal = Journal(FakeClock(NOON))
+    for _ in range(MANY):
+        journal.event(Event.CLOCK_CHANGED, now=NOON)
+    lost = journal.lost
+    assert 0 < lost < MANY
+    assert sum(wait_s > 0 for wait_s in waits) == 1
+    assert os.get_blocking(standard.writer), "those who share it rely on that"
+    assert standard.read().count(b"event=clock_changed") == MANY - lost
+    journal.event(Event.CLOCK_CHANGED, now=NOON)
+    told, line = standard.read().splitlines()
+    assert f'error="{lost} lines could not be written"'.encode() in told
+    assert b"event=clock_changed" in line
+    assert journal.lost == 0
+
+
+def test_a_log_that_is_read_as_fast_as_can_be_loses_nothing(
+    standard: Standard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_module, "PATIENCE_S", 60.0)  # however busy the machine is
+    journal = Journal(FakeClock(NOON))
+    found = bytearray()
+
+    def read() -> None:
+        while b"event=stopping" not in found:
+            found.extend(os.read(standard.reader, 65_536))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for _ in range(MANY):
+        journal.event(Event.CLOCK_CHANGED, now=NOON)
+    journal.error("start", "a line longer than a pipe holds " * 4_000)
+    journal.event(Event.STOPPING, reason="over", active=0)
+    reader.join()
+    assert journal.lost == 0
+    assert found.count(b"\n") == MANY + 2
+
+
+def test_a_line_that_was_torn_does_not_spoil_the_next(
+    standard: Standard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_module, "PATIENCE_S", 0.01)
+    journal = Journal(FakeClock(NOON))
+    journal.error("start", "a line longer than a pipe or a socket holds " * 20_000)
+    assert journal.lost == 1
+    assert b"\n" not in standard.read()
+    journal.event(Event.CLOCK_CHANGED, now=NOON)
+    torn, told, line = standard.read().split(b"\n")[:3]
+    assert torn == b""
+    assert b"1 lines could not be written" in told
+    assert b"event=clock_changed" in line

@@ -1,13 +1,16 @@
 """The journal: the log of a program that runs jobs, and what it says of their periods.
 
-A line that cannot be written is counted, and nothing stops for it.
+A line that cannot be written is counted, and nothing stops for it. That is also so where nobody
+reads the log: a pipe or a socket that stays full for a second costs lines, and no more time.
 """
 
 from __future__ import annotations
 
 import os
+import stat
+import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 
 from kron.core.decision import Decision
@@ -43,6 +46,8 @@ if TYPE_CHECKING:
 
 
 STANDARD_ERROR = 2
+PATIENCE_S = 1.0
+"""How long a line waits for whoever reads the log: a burst is more than a pipe holds."""
 EDITED = "the schedule was edited"
 LAPSED = "the schedule was edited, and the new time has already passed"
 
@@ -68,8 +73,11 @@ class Journal:
         self._form = form
         self._explain = explain
         self._descriptor = STANDARD_ERROR
+        self._take: Callable[[int, bytes], int] = os.write
         if path:
             self._descriptor = _opened(path)
+        else:
+            self._descriptor, self._take = _shared(STANDARD_ERROR)
         self._writer = Writer(self, form, level)
         self._held: list[Callable[[], None]] | None = None
         self._writes_quickly = form is Format.TEXT and level is Level.INFO and not explain
@@ -90,13 +98,24 @@ class Journal:
         """Go on in a new file of the same name, after the old one has been moved away."""
         if not self.path:
             return
-        descriptor = _opened(self.path)  # an OSError leaves the old file in use
+        # An OSError leaves the old file in use: a named pipe that nobody reads is one, too.
+        descriptor = _opened(self.path, os.O_NONBLOCK)
         old, self._descriptor = self._descriptor, descriptor
         os.close(old)
 
     def write(self, data: bytes, /) -> int:
-        """The stream that the writer writes to."""
-        return os.write(self._descriptor, data)
+        """The stream that the writer writes to. `BlockingIOError`: it stays full."""
+        try:
+            return self._take(self._descriptor, data)
+        except BlockingIOError:
+            if self.lost:
+                raise  # it was waited for, and has taken nothing since
+        deadline_s = time.monotonic() + PATIENCE_S
+        while (left_s := deadline_s - time.monotonic()) > 0:
+            if _has_room(self._descriptor, left_s):
+                with suppress(BlockingIOError):  # others that write there were quicker
+                    return self._take(self._descriptor, data)
+        raise BlockingIOError("nobody reads the log")
 
     def event(
         self,
@@ -288,6 +307,57 @@ class Journal:
             self.lost += 1
 
 
-def _opened(path: str) -> int:
+def _opened(path: str, more: int = 0) -> int:
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOCTTY | os.O_NOFOLLOW
-    return os.open(path, flags, 0o640)
+    descriptor = os.open(path, flags | more, 0o640)
+    os.set_blocking(descriptor, False)  # nobody shares it; to a regular file it means nothing
+    return descriptor
+
+
+def _shared(descriptor: int) -> tuple[int, Callable[[int, bytes], int]]:
+    """How to write, and where to, without ever being held up by who reads from `descriptor`.
+
+    Runs inherit it and expect it to block, so it must stay as it is.
+    """
+    try:
+        mode = os.fstat(descriptor).st_mode
+    except OSError:
+        return descriptor, os.write  # it is closed: that is told with the first line
+    if stat.S_ISSOCK(mode):
+        return descriptor, _sender(descriptor)
+    if not stat.S_ISFIFO(mode):
+        return descriptor, os.write
+    flags = os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC
+    try:  # the same pipe, opened once more, for ourselves
+        return os.open(f"/proc/self/fd/{descriptor}", flags), os.write
+    except OSError:  # it is another user's
+        return descriptor, _write_if_room
+
+
+def _sender(descriptor: int) -> Callable[[int, bytes], int]:
+    import socket
+
+    channel = socket.socket(fileno=os.dup(descriptor))
+
+    def send(_: int, data: bytes) -> int:
+        return channel.send(data, socket.MSG_DONTWAIT)
+
+    return send
+
+
+def _write_if_room(descriptor: int, data: bytes) -> int:
+    """Write what a pipe takes at once if it takes anything, and if nobody else is quicker."""
+    from select import PIPE_BUF
+
+    if not _has_room(descriptor, 0):
+        raise BlockingIOError("it is full")
+    return os.write(descriptor, data[:PIPE_BUF])
+
+
+def _has_room(descriptor: int, timeout_s: float) -> bool:
+    """Wait until something can be written, or that fails at once; False: not within that time."""
+    import select
+
+    poll = select.poll()
+    poll.register(descriptor, select.POLLOUT)
+    return bool(poll.poll(timeout_s * 1000))
