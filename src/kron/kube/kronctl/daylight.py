@@ -59,11 +59,9 @@ def daylight_difference(schedule: Schedule, from_s: int) -> Difference:
     kron: set[int] = set()
     seen_s = from_s - _YEAR_S
     for change_s in _changes(schedule.zone, from_s - DAY_S, until_s):
-        run_s: int | None = max(seen_s, _last_nominal_s(nominals, change_s - _NEAR_S))
-        start_s = seen_s = run_s
-        while run_s is not None and run_s < change_s + settled_s:
-            run_s = walk.after(run_s, until_s)
-            seen_s = until_s if run_s is None else run_s
+        start_s = seen_s = max(seen_s, _last_nominal_s(nominals, change_s - _NEAR_S))
+        while seen_s < min(change_s + settled_s, until_s):
+            seen_s = walk.after(seen_s, until_s)
             kubernetes.add(seen_s)
         kron.update(_nominals_between(nominals, start_s, seen_s))
     told = range(from_s, until_s)

@@ -28,15 +28,15 @@ class KubernetesWalk:
         self._is_rounded = False
         """Whether the walk has left the moment it began at, for the start of a smaller unit."""
 
-    def after(self, instant_s: int, until_s: int) -> int | None:
-        """The next time after an instant; None if there is none before `until_s`."""
+    def after(self, instant_s: int, until_s: int) -> int:
+        """The next time after an instant, or `until_s` if there is none before that."""
         self._now_s = instant_s + 1
         self._is_rounded = False
         steps = (self._find_month, self._find_day, self._find_hour, self._find_minute)
         while self._now_s < until_s:
             if all(found() for found in steps):  # the first that fails has gone too far: once more
                 return self._now_s
-        return None
+        return until_s
 
     def _wall_s(self) -> int:
         return self._zone.wall_at(self._now_s)
