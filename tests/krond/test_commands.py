@@ -8,9 +8,12 @@ import pty
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ import pytest
 
 from kron.core.instant import to_text
 from kron.krond.client import ControlError, NotRunning
+from kron.krond.control import AWAITING
 from tests.krond.commands import (
     NEVER,
     PROGRAM,
@@ -439,6 +443,33 @@ def test_whoever_waits_for_a_run_may_go_away(host: Host) -> None:
     release(host)
     assert host.wait_for_event("exited", "held")["exit_code"] == "0"
     assert host.stop() == 0
+
+
+def test_those_who_wait_for_runs_keep_nobody_out_until_they_are_too_many(host: Host) -> None:
+    """All but one of the runs wait for a slot, so that there are not as many processes."""
+    host.write(holding(host, more="@policy(concurrency=allow)"))
+    host.start("--max-running", "1")
+    request = json.dumps({"command": "trigger", "job": "held", "wait": True}).encode() + b"\n"
+
+    def is_heard(number: int) -> bool:
+        return bool(host.ask("status")["waiting"] == number)
+
+    with ExitStack() as stack:
+        directory = os.open(host.state, os.O_PATH)
+        stack.callback(os.close, directory)
+        for number in range(AWAITING):
+            client = stack.enter_context(socket.socket(socket.AF_UNIX))
+            client.connect(f"/proc/self/fd/{directory}/control.sock")
+            client.sendall(request)
+            if number % 8 == 7:  # as long as they are not heard they count as all others do
+                wait_for(partial(is_heard, number), "all are heard")
+        refused = host.command("trigger", "held", "--wait")
+        assert refused.returncode == 1
+        assert f"{AWAITING} others wait" in refused.stderr
+        assert host.command("trigger", "held").returncode == 0
+        assert host.command("reload").returncode == 0
+    host.ask("stop", how="leave")
+    assert host.wait() == 0
 
 
 def test_whoever_waits_for_a_run_is_told_when_krond_dies(host: Host) -> None:

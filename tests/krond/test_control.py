@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kron.core.errors import Code, KronError
-from kron.krond import client
+from kron.krond import client, control
 from kron.krond.client import REQUEST_BYTES, ControlError, NotRunning, ask
 from kron.krond.control import CONNECTIONS, SILENCE_S, Connection, ControlServer, refusal
 from kron.krond.poller import Poller
@@ -429,6 +429,8 @@ class TestCrowds:
         peers[0].sendall(line({"command": "wait"}))
         peers[1].sendall(line({"command": "big"}))
         krond.settle()
+        peers.append(krond.connect())
+        krond.settle()
         krond.now_s += SILENCE_S - 1
         assert exchange(krond, peers[2]) == [STATUS_ANSWER]
         krond.now_s += 1
@@ -440,6 +442,26 @@ class TestCrowds:
         assert exchange(krond, peers[2]) == [STATUS_ANSWER]
         assert received(peers[3]) == [None]
         for peer in peers:
+            peer.close()
+
+    def test_those_who_wait_for_an_answer_leave_room_for_all_others(
+        self, krond: Krond, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(control, "AWAITING", 2 * CONNECTIONS)
+        waiting = []
+        for _ in range(2 * CONNECTIONS):
+            waiting.append(krond.connect())
+            assert exchange(krond, waiting[-1], line({"command": "wait"})) == []
+        assert all(connection.may_wait for connection in krond.waiting)
+        peers = [krond.connect() for _ in range(CONNECTIONS)]
+        krond.settle()
+        assert exchange(krond, peers[-1]) == [STATUS_ANSWER]
+        assert exchange(krond, peers[0], line({"command": "wait"})) == []
+        assert not any(connection.may_wait for connection in krond.waiting)
+        waiting[0].close()
+        krond.settle()
+        assert all(connection.may_wait for connection in krond.waiting)
+        for peer in waiting + peers:
             peer.close()
 
     def test_one_that_waited_long_for_its_answer_was_not_silent(self, krond: Krond) -> None:

@@ -29,7 +29,11 @@ if TYPE_CHECKING:
     Handler = Callable[[Message, "Connection"], Message | None]
 
 CONNECTIONS = 16
-"""How many may be open at a time; the next is told to come again."""
+"""How many may be open at a time, beside those that wait for the end of a run; the next is told to
+come again."""
+
+AWAITING = 256
+"""How many may wait for the end of a run. They may wait for days, and must not lock others out."""
 
 SILENCE_S = 10.0
 """How long a connection may do nothing while others are turned away for want of room."""
@@ -113,9 +117,9 @@ class ControlServer:
             error = f"user {uid} may not control this krond"
             _turn_away(peer, {"ok": False, "error": error, "fix": "ask as its user or as root"})
             return
-        if len(self._connections) >= CONNECTIONS:
+        if self._has_no_room():
             self._drop_silent()
-        if len(self._connections) >= CONNECTIONS:
+        if self._has_no_room():
             error = f"krond has {CONNECTIONS} connections already"
             _turn_away(peer, {"ok": False, "busy": True, "error": error, "fix": "try again soon"})
             return
@@ -124,6 +128,12 @@ class ControlServer:
             self._connections.add(Connection(peer, self, self._poller, pid, uid))
         except OSError:  # epoll has no room for one more
             peer.close()
+
+    def _has_no_room(self) -> bool:
+        return len(self._connections) - self._awaiting() >= CONNECTIONS
+
+    def _awaiting(self) -> int:
+        return sum(connection.is_awaiting for connection in self._connections)
 
     def _drop_silent(self) -> None:
         since_s = self._clock_s() - SILENCE_S
@@ -169,6 +179,11 @@ class Connection:
     def is_open(self) -> bool:
         """Whether the client is still there, as far as is known."""
         return self._socket.fileno() >= 0
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether its request may be answered a long time from now."""
+        return self._server._awaiting() <= AWAITING  # it is one of them
 
     def answer(self, answer: Message) -> None:
         """Answer the request. If the client has gone since, nothing happens."""

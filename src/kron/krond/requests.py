@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 
 from kron.core.errors import Code, KronError, did_you_mean, quoted
-from kron.krond.control import Connection, refusal
+from kron.krond.control import AWAITING, Connection, refusal
 from kron.krond.settings import UNLIMITED_RUNS, OnStop
 from kron.krond.state.errors import PersistenceError
 from kron.krond.state.record import Ended
@@ -73,6 +73,9 @@ class Requests:
     def _trigger(self, request: Mapping[str, object], connection: Connection) -> Answer:
         daemon = self._daemon
         waits = request.get("wait") is True
+        if waits and not connection.may_wait:
+            message = f"{AWAITING} others wait for the ends of their runs already"
+            raise KronError(Code.CONTROL, message, fix="start it without waiting for its end")
         told: list[Ended] = []
         is_later = False
 
