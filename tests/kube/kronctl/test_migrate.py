@@ -341,6 +341,41 @@ def test_only_those_that_are_named(kronctl: Kronctl) -> None:
 
 
 @pytest.mark.parametrize(
+    ("right", "wrong", "told"),
+    [
+        ("batch/v1", "batch/v2alpha1", '"batch/v2alpha1" is not batch/v1'),
+        ("batch/v1", "bacth/v1", '"bacth/v1" is not batch/v1'),
+        ("kind: CronJob", "kind: Cronjob", '"Cronjob" is not CronJob'),
+    ],
+)
+def test_what_is_plainly_meant_as_a_cronjob_is_refused_by_name(
+    kronctl: Kronctl, right: str, wrong: str, told: str
+) -> None:
+    kronctl.write("jobs.yaml", f"{cronjob('one').replace(right, wrong)}---\n{cronjob('two')}")
+    ran = kronctl("migrate", "-f", "jobs.yaml", "--format", "json")
+    assert ran.code == 1
+    one, two = ran.json["cronjobs"]
+    assert told in one["error"]
+    assert two["error"] == ""
+
+
+def test_cronjobs_of_another_group_and_jobs_are_passed_over(kronctl: Kronctl) -> None:
+    other = cronjob().replace("batch/v1", "example.com/v1")
+    kronctl.write("jobs.yaml", f"{other}---\n{cronjob().replace('kind: CronJob', 'kind: Job')}")
+    ran = kronctl("migrate", "-f", "jobs.yaml")
+    assert (ran.code, ran.err) == (0, "no CronJobs are in these files\n")
+
+
+def test_a_list_of_the_server_says_the_type_of_its_items(kronctl: Kronctl) -> None:
+    given = yaml.safe_load(cronjob("one"))
+    items = [{key: given[key] for key in ("metadata", "spec")}]
+    listed = {"apiVersion": "batch/v1", "kind": "CronJobList", "items": items}
+    kronctl.write("jobs.json", json.dumps(listed))
+    ran = kronctl("migrate", "-f", "jobs.json", "--format", "json")
+    assert [each["error"] for each in ran.json["cronjobs"]] == [""]
+
+
+@pytest.mark.parametrize(
     ("answer", "is_confirmed"), [("y\n", True), ("YES\n", True), ("\n", False), ("", False)]
 )
 def test_a_person_is_asked_and_silence_is_no(

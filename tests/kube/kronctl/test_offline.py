@@ -100,6 +100,13 @@ def test_a_broken_manifest_is_told_with_its_place(kronctl: Kronctl) -> None:
     assert ran.err.startswith("a.yaml:7:15: error: spec.schedule: column 3: hour:")
 
 
+def test_what_is_plainly_meant_as_a_kronjob_is_not_passed_over(kronctl: Kronctl) -> None:
+    kronctl.write("a.yaml", kronjob().replace("kron.io", "kron.oi"))
+    ran = kronctl("list", "-f", "a.yaml")
+    assert (ran.code, ran.out) == (1, "")
+    assert "fix: write apiVersion: kron.io/v1alpha1" in ran.err
+
+
 def test_list_shows_the_next_one_first_and_what_is_suspended_last(kronctl: Kronctl) -> None:
     ran = kronctl("list", "-f", "d", "--at", AT).fine()
     assert [line.split()[:2] for line in ran.lines[1:]] == [

@@ -76,6 +76,26 @@ def places(kronctl: Kronctl, text: str | bytes, *words: str, name: str = "a.yaml
         pytest.param("", [], id="empty"),
         pytest.param("kind: ConfigMap\napiVersion: v1\n", [], id="another-kind"),
         pytest.param("kind: KronJob\napiVersion: example.com/v1\n", [], id="another-group"),
+        pytest.param(
+            GOOD.replace("kind: KronJob", "kind: Kronjob"),
+            ["2:7 field-value"],
+            id="a-misspelt-kind",
+        ),
+        pytest.param(
+            GOOD.replace("kron.io/", "kron.oi/"), ["1:13 field-value"], id="a-misspelt-group"
+        ),
+        pytest.param(
+            GOOD.replace("kron.io/v1alpha1", "v1alpha1"), ["1:13 field-value"], id="no-group"
+        ),
+        pytest.param(
+            "kind: CronJob\napiVersion: kron.io/v1alpha1\nmetadata: {name: a}\n",
+            ["1:1 field-missing", "1:7 field-value"],
+            id="a-kind-of-another-group",
+        ),
+        pytest.param("kind: CronJob\napiVersion: batch/v1\n", [], id="a-cronjob"),
+        pytest.param("kind: AllowList\nitems: [a, b]\n", [], id="no-list-of-objects"),
+        pytest.param("kind: List\nitems: [a]\n", ["2:9 text"], id="a-list-of-words"),
+        pytest.param("kind: KronJobList\nitems:\n", [], id="a-list-of-nothing"),
         pytest.param("- 1\n- 2\n", ["1:1 text"], id="no-object"),
         pytest.param("just words\n", ["1:1 text"], id="no-mapping"),
     ],
@@ -88,6 +108,14 @@ def test_the_items_of_a_list_are_objects_too(kronctl: Kronctl) -> None:
     item = "\n".join(f"    {line}" for line in kronjob(schedule="0 25 * * *").splitlines())
     text = f"apiVersion: v1\nkind: List\nitems:\n  -\n{item}\n"
     assert places(kronctl, text) == ["11:19 cron-field"]
+
+
+def test_the_items_of_a_typed_list_are_of_its_type(kronctl: Kronctl) -> None:
+    item = kronjob(schedule="0 25 * * *").partition("metadata:")[2]
+    lines = "".join(f"    {line}\n" for line in f"metadata:{item}".splitlines())
+    text = f"apiVersion: kron.io/v1alpha1\nkind: KronJobList\nitems:\n  -\n{lines}"
+    assert places(kronctl, text) == ["9:19 cron-field"]
+    assert places(kronctl, text.replace("0 25", "0 23")) == []
 
 
 def test_json_is_read_as_well(kronctl: Kronctl) -> None:

@@ -22,9 +22,7 @@ def cronjobs_of_files(arguments: Namespace) -> list[dict[str, Any]]:
     manifests = read_manifests(arguments.file)
     if manifests.findings:
         raise ConfigurationError(manifests.findings, 0)
-    found = [
-        each for each in manifests.objects if each.kind == CRONJOB and each.api_version in BATCH
-    ]
+    found = [each for each in manifests.objects if each.is_meant_as(CRONJOB, BATCH)]
     names = list(map(name_of, arguments.names))
     wanted = [
         each

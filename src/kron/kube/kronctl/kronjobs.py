@@ -21,7 +21,8 @@ from kron.kube.kronctl.cluster import (
     reach,
 )
 from kron.kube.kronctl.manifest import Manifest, read_manifests
-from kron.kube.resource.kronjob import KronJob, read_kronjob
+from kron.kube.resource.definition import GROUP
+from kron.kube.resource.kronjob import KronJob, find_problems, read_kronjob
 from kron.kube.resource.problem import FieldProblem, InvalidSpec
 
 TYPE_CHECKING = False
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from kron.kube.client.client import Client
 
 KRONJOB = "KronJob"
-GROUP = "kron.io/"
 
 
 class Found(Frozen):
@@ -82,9 +82,14 @@ def add_source(parser: _ActionsContainer, *, all_namespaces: bool = False) -> No
 
 
 def is_kronjob(manifest: Manifest) -> bool:
-    """Whether it is a KronJob, or one without an apiVersion."""
+    """Whether it is a KronJob, or was plainly meant to be one: of a misspelt kind or group."""
+    return _is_spelled(manifest) or manifest.is_meant_as(KRONJOB, GROUP)
+
+
+def _is_spelled(manifest: Manifest) -> bool:
+    """Whether its kind and group are right; it may lack its apiVersion."""
     version = manifest.api_version
-    return manifest.kind == KRONJOB and (not version or version.startswith(GROUP))
+    return manifest.kind == KRONJOB and (not version or version.startswith(f"{GROUP}/"))
 
 
 def placed(content: dict[str, Any], namespace: str | None) -> dict[str, Any]:
@@ -112,6 +117,8 @@ def read_files(paths: Sequence[str], namespace: str | None) -> list[Found]:
     for manifest in filter(is_kronjob, manifests.objects):
         content = placed(manifest.content, namespace)
         try:
+            if not _is_spelled(manifest):
+                raise InvalidSpec(find_problems(content))
             kronjob = read_kronjob(content)
         except InvalidSpec as error:
             findings += [problem_finding(manifest, problem) for problem in error.problems]

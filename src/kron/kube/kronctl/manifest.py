@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from kron.console.input import standard_input
-from kron.core.errors import SHOWN_PROBLEMS, Code, KronError, quoted
+from kron.core.errors import SHOWN_PROBLEMS, Code, KronError, did_you_mean, quoted
 from kron.core.frozen import Frozen, derived
 from kron.core.limits import DEFAULT_LIMITS
 from kron.jobs.finding import Finding, Severity
@@ -24,6 +24,8 @@ SUFFIXES = (".yaml", ".yml", ".json")
 _STEP = re.compile(r"([^.\[\]]++)|\[([0-9]{1,9}+)\]")
 _COLUMN = re.compile(r"column ([0-9]{1,6}+): ")
 _BYTE_ORDER_MARK = "\ufeff"
+_LIST = "List"
+_LISTS = (_LIST, "KronJobList", "CronJobList")
 
 
 class Text(Frozen):
@@ -87,6 +89,14 @@ class Manifest(Frozen):
     def namespace(self) -> str:
         """The namespace that it names, or ''."""
         return _word(_mapping(self.content.get("metadata")).get("namespace"))
+
+    def is_meant_as(self, kind: str, group: str) -> bool:
+        """Whether it is of this kind of this group, or was plainly meant to be."""
+        said, slash, _ = self.api_version.rpartition("/")
+        if said == group and not self.kind.endswith(_LIST):
+            return bool(did_you_mean(self.kind, (kind,)))
+        is_kind = self.kind.lower() == kind.lower()
+        return is_kind and (not slash or bool(did_you_mean(said, (group,))))
 
     @property
     def line(self) -> int:
@@ -242,13 +252,37 @@ def _members(text: Text, node: Node, findings: list[Finding]) -> Iterator[Manife
         message = "this is no object of Kubernetes: it has no apiVersion and kind"
         findings.append(text.finding(Place(start, start + 1), Code.TEXT, message))
         return
-    kind, items = node.fields.get("kind"), node.fields.get("items")
-    is_list = kind is not None and isinstance(kind.scalar, str) and kind.scalar.endswith("List")
-    if is_list and items is not None and items.items is not None:
-        for item in items.items:
-            yield from _members(text, item, findings)
+    if (items := _items(node)) is None:
+        yield Manifest(text, node, node.value)
         return
-    yield Manifest(text, node, node.value)
+    for item in items:
+        yield from _members(text, item, findings)
+
+
+def _items(node: Node) -> list[Node] | None:
+    """The objects of a list, of whatever kind; None if it is none."""
+    assert node.fields is not None
+    kind, items = node.fields.get("kind"), node.fields.get("items")
+    name = kind.scalar if kind is not None else None
+    if not isinstance(name, str) or not name.endswith(_LIST) or items is None or not items.items:
+        return [] if name in _LISTS else None
+    if name not in _LISTS and any(item.fields is None for item in items.items):
+        return None  # its name ends so by chance
+    return items.items if name == _LIST else [_typed(node, item) for item in items.items]
+
+
+def _typed(listed: Node, item: Node) -> Node:
+    """An item with the kind and the version that its list says, as the API server writes lists."""
+    if item.fields is None or "kind" in item.fields:
+        return item
+    assert listed.fields is not None
+    node = Node(item.place)
+    kind = Node(listed.fields["kind"].place)
+    kind.scalar = str(listed.fields["kind"].scalar).removesuffix(_LIST)
+    version = listed.fields.get("apiVersion")
+    said = {"kind": kind} if version is None else {"apiVersion": version, "kind": kind}
+    node.fields, node.keys = {**said, **item.fields}, item.keys
+    return node
 
 
 def _word(value: object) -> str:

@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 
 LONGEST_NAME = 52
 CRONJOB = "CronJob"
-BATCH = ("batch/v1", "batch/v1beta1")
+BATCH = "batch"
 SCHEDULED_ANNOTATION = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
+_VERSIONS = (f"{BATCH}/v1", f"{BATCH}/v1beta1")
 _SHOWN_PROBLEMS = 5
 _CONCURRENCY = {"Allow": "allow", "Forbid": "forbid", "Replace": "replace"}
 _SPEC = (
@@ -96,6 +97,7 @@ def migrate(cronjob: Mapping[str, Any], *, spread: Spread = None, now_s: int) ->
 def _manifest(
     cronjob: Mapping[str, Any], name: str, notes: list[str], spread: Spread, now_s: int
 ) -> dict[str, Any]:
+    _check_type(cronjob)
     _check_name(name)
     spec = _object(cronjob, "spec")
     for key in spec:
@@ -121,6 +123,15 @@ def _manifest(
         "metadata": _metadata(_object(cronjob, "metadata"), notes),
         "spec": made,
     }
+
+
+def _check_type(cronjob: Mapping[str, Any]) -> None:
+    """Refuse what only looks like a CronJob. The items of the server's lists say no type at all."""
+    for field, known in (("kind", (CRONJOB,)), ("apiVersion", _VERSIONS)):
+        said = cronjob.get(field)
+        if said is not None and said not in known:
+            shown = f"{field}: {quoted(str(said))} is not {' or '.join(known)}"
+            raise KronError(Code.VALUE_UNKNOWN, shown, f"write {field}: {known[0]}")
 
 
 def _check_name(name: str) -> None:

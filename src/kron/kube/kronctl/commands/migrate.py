@@ -95,7 +95,8 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         Migrated(each, migrate(each, spread=arguments.spread, now_s=now_s)) for each in cronjobs
     ]
     if not migrated:
-        terminal.error("no CronJobs are there; -A looks in all namespaces, -f in files")
+        where = "in these files" if arguments.file else "there; -A looks in all namespaces"
+        terminal.error(f"no CronJobs are {where}")
     failed = int(any(each.migration.manifest is None for each in migrated))
     if arguments.apply:
         _tell(migrated, terminal, now_s, is_applied=True)
