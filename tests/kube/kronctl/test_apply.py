@@ -14,7 +14,7 @@ from kron.core.instant import from_text
 from kron.kube.client.client import Client
 from kron.kube.client.errors import ApiError
 from kron.kube.client.resources import CRONJOBS, KRONJOBS, Resource
-from kron.kube.kronctl.application import PENDING_ANNOTATION, TO_ANNOTATION, apply
+from kron.kube.kronctl.application import PENDING_ANNOTATION, TO_ANNOTATION, apply, planned
 from kron.kube.kronctl.migration import migrate
 from tests.kube.kronctl.manifests import cronjob
 
@@ -34,6 +34,8 @@ class Server:
         self.deletions = 0
         self.moves = 0
         """How many times the CronJob's status changes under our hands."""
+        self.hides = False
+        """Whether the KronJob is there only after it was looked for once."""
         if suspended:
             self.cronjob["spec"]["suspend"] = True
 
@@ -48,8 +50,9 @@ class Server:
 
     async def get(self, resource: Resource, _: str, __: str) -> dict[str, Any]:
         found = self.cronjob if resource is CRONJOBS else self.kronjob
-        if found is None:
-            raise ApiError(404, "not found")
+        if found is None or self.hides:
+            self.hides = False
+            raise ApiError(404, "not found", reason="NotFound")
         return deepcopy(found)
 
     async def create(self, resource: Resource, _: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -101,14 +104,22 @@ class Server:
         (made,) = changed.values()
         return deepcopy(made)
 
+    def plan(self) -> str:
+        """What `--apply --dry-run` says."""
+        return asyncio.run(planned(cast("Client", self), *self._read())).words
+
     def apply(self) -> list[str]:
         """A whole `--apply`, from reading the CronJob on."""
         said: list[str] = []
+        current, manifest = self._read()
+        asyncio.run(apply(cast("Client", self), current, manifest, said.append))
+        return said
+
+    def _read(self) -> tuple[dict[str, Any], dict[str, Any]]:
         current = deepcopy(self.cronjob)
         manifest = migrate(current, now_s=NOW_S).manifest
         assert manifest is not None
-        asyncio.run(apply(cast("Client", self), current, manifest, said.append))
-        return said
+        return current, manifest
 
 
 def merged(target: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
@@ -159,6 +170,64 @@ def test_a_second_try_goes_on_where_the_first_one_failed(
         assert error.status == 0  # noqa: PT017
     server.apply()
     assert_done(server, active=set() if suspended else {"KronJob"})
+
+
+@pytest.mark.parametrize(
+    ("suspended", "fails_at", "told"),
+    [
+        pytest.param(
+            False,
+            1,
+            "would create the KronJob, suspended, suspend the CronJob, resume the KronJob",
+            id="nothing-done",
+        ),
+        pytest.param(
+            True,
+            1,
+            "would create the KronJob, suspended, leave the KronJob suspended",
+            id="a-suspended-one",
+        ),
+        pytest.param(
+            False,
+            2,
+            "would replace the KronJob of an earlier try, suspended, suspend the CronJob, "
+            "resume the KronJob",
+            id="the-kronjob-made",
+        ),
+        pytest.param(False, 3, "would resume the KronJob", id="the-cronjob-suspended"),
+        pytest.param(False, 0, "migrated already", id="all-done"),
+    ],
+)
+def test_a_dry_run_says_what_is_left_to_do(suspended: bool, fails_at: int, told: str) -> None:
+    server = Server(suspended=suspended)
+    server.fails_at = fails_at
+    try:
+        server.apply()
+    except ApiError as error:
+        assert error.status == 0  # noqa: PT017
+    writes = server.writes
+    assert server.plan() == told
+    assert server.writes == writes
+
+
+def test_a_dry_run_says_that_an_edit_would_be_carried_over() -> None:
+    server = Server()
+    server.fails_at = 3
+    with pytest.raises(ApiError):
+        server.apply()
+    server.cronjob["spec"]["schedule"] = "0 5 * * *"
+    told = "would bring the KronJob up to date, suspended, resume the KronJob"
+    assert server.plan() == told
+
+
+def test_a_kronjob_that_another_try_makes_meanwhile_is_gone_on_with() -> None:
+    server = Server()
+    server.fails_at = 2
+    with pytest.raises(ApiError):
+        server.apply()
+    server.hides = True
+    assert server.apply()[0] == "KronJob of an earlier try replaced, suspended"
+    assert_done(server, active={"KronJob"})
 
 
 def test_a_status_that_changes_meanwhile_is_no_obstacle() -> None:
@@ -222,8 +291,9 @@ def test_a_kronjob_of_somebody_else_is_not_touched() -> None:
         "metadata": {"name": "report", "annotations": {}},
         "spec": {"policy": {"suspend": True}},
     }
-    with pytest.raises(KronError, match="not made of this CronJob"):
-        server.apply()
+    for attempt in (server.plan, server.apply):
+        with pytest.raises(KronError, match="not made of this CronJob"):
+            attempt()
     assert server.writes == 0
 
 
@@ -233,6 +303,7 @@ def test_who_turned_back_is_not_migrated_again_silently() -> None:
     assert server.kronjob is not None
     server.kronjob["spec"]["policy"]["suspend"] = True
     server.cronjob["spec"]["suspend"] = False
-    with pytest.raises(KronError, match="turned back"):
-        server.apply()
+    for attempt in (server.plan, server.apply):
+        with pytest.raises(KronError, match="turned back"):
+            attempt()
     assert server.active == {"CronJob"}

@@ -245,18 +245,12 @@ def _apply(migrated: list[Migrated], arguments: Namespace, terminal: Terminal) -
     ]
     if not ready:
         return 0
-    if arguments.dry_run:
-        for cronjob, _ in ready:
-            place = f"{cronjob['metadata']['namespace']}/{cronjob['metadata']['name']}"
-            steps = "create the KronJob suspended, suspend the CronJob, resume the KronJob"
-            terminal.print(f"{place}: would {steps}")
-        return 0
-    if not arguments.yes and not _is_confirmed(len(ready), terminal):
+    if not (arguments.dry_run or arguments.yes or _is_confirmed(len(ready), terminal)):
         terminal.error("nothing was changed")
         return 1
 
     async def apply_all(client: Client, _: str) -> int:
-        from kron.kube.kronctl.application import apply
+        from kron.kube.kronctl.application import apply, planned
 
         failed = 0
         for cronjob, manifest in ready:
@@ -267,7 +261,10 @@ def _apply(migrated: list[Migrated], arguments: Namespace, terminal: Terminal) -
                 terminal.output.flush()
 
             try:
-                await apply(client, cronjob, manifest, say)
+                if arguments.dry_run:
+                    say((await planned(client, cronjob, manifest)).words)
+                else:
+                    await apply(client, cronjob, manifest, say)
             except KronError as error:
                 terminal.error(f"{place}: {error}")
                 failed = max(failed, 2 if error.code is Code.API else 1)
