@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,5 +71,23 @@ def test_places_that_nobody_has_do_not_pile_up() -> None:
     for instant_s in range(1000):
         for member in members:
             queue.put(member, instant_s)
+    assert len(queue._heap) < 100
     queue.keep(members)
     assert len(queue._heap) == len(members)
+
+
+def test_nothing_is_kept_of_those_who_are_gone() -> None:
+    class Sleeper:
+        wake_s: int | None = None
+
+    queue: Queue[Sleeper] = Queue()
+    stays = Sleeper()
+    queue.put(stays, 10)
+    seen: weakref.WeakSet[Sleeper] = weakref.WeakSet()
+    for instant_s in range(1000, 2000):
+        comes = Sleeper()
+        seen.add(comes)
+        queue.put(comes, instant_s)
+        queue.put(comes, None)
+    assert len(seen) < 100
+    assert queue.due(10) == [stays]

@@ -1,6 +1,7 @@
 """The queue: which jobs are to be looked at next, by the instant at which they come due.
 
-A heap. To move a job is to put it in again: the place that it had is passed over when it comes up.
+A heap. To move a job is to put it in again: the place that it had is passed over when it comes up,
+or taken away with the others like it once they are the most.
 """
 
 from __future__ import annotations
@@ -24,24 +25,34 @@ else:
     Member = None
 
 
+_FEW = 64
+
+
 class Queue(Generic[Member]):
     """Members by their `wake_s`, which only the queue sets."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, Member]] = []
+        self._left = 0
+        """How many places nobody has any more."""
 
     def put(self, member: Member, wake_s: int | None) -> None:
         """Wake the member then, and not when it was to be woken before; None: not at all."""
         if wake_s == member.wake_s:
             return
+        if member.wake_s is not None:
+            self._left += 1
         member.wake_s = wake_s
         if wake_s is not None:
             heappush(self._heap, (wake_s, id(member), member))
+        if self._left > max(_FEW, len(self._heap) // 2):
+            self.keep({place[1]: place[2] for place in self._heap}.values())
 
     def next_s(self) -> int | None:
         """When the next member is due."""
         while self._heap and self._heap[0][0] != self._heap[0][2].wake_s:
             heappop(self._heap)
+            self._left -= 1
         return self._heap[0][0] if self._heap else None
 
     def due(self, now_s: int) -> list[Member]:
@@ -57,3 +68,4 @@ class Queue(Generic[Member]):
         """Forget everybody else, and the places that nobody has any more."""
         self._heap = [(m.wake_s, id(m), m) for m in members if m.wake_s is not None]
         heapify(self._heap)
+        self._left = 0
