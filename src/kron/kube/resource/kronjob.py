@@ -36,6 +36,7 @@ DEFAULT_SUCCESSFUL_LIMIT = 3
 DEFAULT_FAILED_LIMIT = 1
 
 _KEPT_SCHEDULES = 4096
+_NAMES = ("metadata", "metadata.name", "metadata.namespace")
 
 
 class Metadata(Frozen):
@@ -89,16 +90,8 @@ class KronJob(Frozen):
 
 
 def read_metadata(obj: object) -> Metadata:
-    """The metadata of an object. `InvalidSpec` if it has no name or no namespace."""
-    problems = check_metadata(obj)
+    """The metadata of an object that the API server has, whatever its name looks like."""
     metadata = member(obj, "metadata")
-    problems += [
-        FieldProblem(f"metadata.{name}", "it is missing", code=Code.FIELD_MISSING)
-        for name in ("namespace", "name")
-        if metadata.get(name) is None and not any(p.path.endswith(name) for p in problems)
-    ]
-    if problems:
-        raise InvalidSpec(problems)
     return Metadata(
         namespace=text(metadata, "namespace"),
         name=text(metadata, "name"),
@@ -113,7 +106,7 @@ def read_kronjob(obj: object) -> KronJob:
     """The KronJob that an object says; `InvalidSpec` with all of its problems otherwise."""
     metadata = read_metadata(obj)
     spec = member(obj, "spec")
-    problems = check_spec(obj)
+    problems = [*_name_problems(obj), *check_spec(obj)]
     schedule_text, schedule = _schedule(spec, f"{metadata.namespace}/{metadata.name}", problems)
     template = _template(spec, problems)
     if problems or schedule is None:
@@ -126,6 +119,17 @@ def read_kronjob(obj: object) -> KronJob:
         integer(spec, "successfulJobsHistoryLimit", DEFAULT_SUCCESSFUL_LIMIT),
         integer(spec, "failedJobsHistoryLimit", DEFAULT_FAILED_LIMIT),
     )
+
+
+def _name_problems(obj: object) -> list[FieldProblem]:
+    """What is wrong with its names. All else in its metadata is the API server's business."""
+    problems = [p for p in check_metadata(obj) if p.path in _NAMES]
+    metadata = member(obj, "metadata")
+    return problems + [
+        FieldProblem(f"metadata.{name}", "it is missing", code=Code.FIELD_MISSING)
+        for name in ("namespace", "name")
+        if metadata.get(name) is None and not any(p.path.endswith(name) for p in problems)
+    ]
 
 
 def find_problems(obj: object, namespace: str = "default") -> list[FieldProblem]:

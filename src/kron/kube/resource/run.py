@@ -70,8 +70,13 @@ def period_label(period_id: str) -> str:
     return period_id.replace(":", "-")
 
 
-def run_manifest(kronjob: KronJob, decision: Decision, slack_s: int) -> dict[str, Any]:
-    """The Job for a period that has a chosen time."""
+def run_manifest(
+    kronjob: KronJob, decision: Decision, slack_s: int, *, schedule_text: str = ""
+) -> dict[str, Any]:
+    """The Job for a period that has a chosen time.
+
+    `schedule_text` is what was decided by, if that is not what the KronJob says now.
+    """
     period_id = decision.period_id
     labels = {NAME_LABEL: kronjob.name, PERIOD_LABEL: period_label(period_id)}
     annotations = {
@@ -81,7 +86,7 @@ def run_manifest(kronjob: KronJob, decision: Decision, slack_s: int) -> dict[str
         WINDOW_START_ANNOTATION: to_text(decision.window_start_s),
         WINDOW_END_ANNOTATION: to_text(decision.window_end_s),
         SEED_HASH_ANNOTATION: decision.seed_hash,
-        SCHEDULE_ANNOTATION: kronjob.schedule_text,
+        SCHEDULE_ANNOTATION: schedule_text or kronjob.schedule_text,
         IDENTITY_ANNOTATION: decision.identity,
         ENGINE_ANNOTATION: str(ENGINE_VERSION),
         ATTEMPTS_ANNOTATION: str(decision.attempts),
@@ -173,9 +178,8 @@ def _owner(kronjob: KronJob) -> dict[str, Any]:
 def _keep_while_startable(spec: dict[str, Any], kronjob: KronJob, slack_s: int) -> None:
     """Its name is the lock: a Job must not vanish while its period could still be started."""
     ttl_s = spec.get("ttlSecondsAfterFinished")
-    deadline_s = kronjob.schedule.policy.deadline_s
-    if type(ttl_s) is int and deadline_s:
-        kept_s = min(deadline_s + slack_s + _SPARE_S, _LARGEST_TTL_S)
+    if type(ttl_s) is int:
+        kept_s = min(kronjob.schedule.policy.deadline_s + slack_s + _SPARE_S, _LARGEST_TTL_S)
         spec["ttlSecondsAfterFinished"] = max(ttl_s, kept_s)
 
 

@@ -7,7 +7,8 @@ from kron.kube.resource.field import Field, Kind
 from kron.kube.resource.patterns import INSTANT
 
 _LONGEST_TEXT = 32_768
-_MOST_ACTIVE = 10_000
+MOST_ACTIVE = 10_000
+"""More are not told of, though they count."""
 CONDITIONS = {
     "Ready": "the spec is right and the job is being scheduled",
     "InvalidSpec": "the spec is wrong: the message says where and how; nothing is started",
@@ -79,7 +80,7 @@ _ACTIVE = Field(
     "active",
     Kind.LIST,
     "The Jobs that have not finished.",
-    longest=_MOST_ACTIVE,
+    longest=MOST_ACTIVE,
     items=Field(
         "",
         Kind.OBJECT,
