@@ -235,6 +235,15 @@ def test_a_wrong_value_is_not_guessed(more: str) -> None:
     assert made(cronjob(more=more)).manifest is None
 
 
+@pytest.mark.parametrize("field", ["labels", "annotations"])
+def test_what_the_server_would_not_take_back_is_not_written(field: str) -> None:
+    given = yaml.safe_load(cronjob())
+    given["metadata"][field] = {"tier": 1}
+    migration = migrate(given, now_s=NOW_S)
+    assert migration.manifest is None
+    assert f'metadata.{field}["tier"]: it is the number 1' in migration.error
+
+
 @pytest.mark.parametrize(
     ("cron", "shortest", "longest", "window"),
     [

@@ -70,6 +70,11 @@ def places(kronctl: Kronctl, text: str | bytes, *words: str, name: str = "a.yaml
             ["9:3 field-repeated"],
             id="a-key-twice",
         ),
+        pytest.param(
+            GOOD.replace("spec:", "  labels: {team: a, example.com/tier: 1}\nspec:", 1),
+            ["6:39 field-form"],
+            id="a-label-that-is-no-text",
+        ),
         pytest.param(WITHOUT_TEMPLATE, ["6:1 field-missing"], id="missing"),
         pytest.param(f"{GOOD}---\n{GOOD}", ["13:9 name-repeated"], id="the-same-name-twice"),
         pytest.param(f"{GOOD}---\n---\n# nothing\n", [], id="nothing-between-documents"),

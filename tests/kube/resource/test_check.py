@@ -118,6 +118,21 @@ def test_all_problems_are_said_at_once() -> None:
         pytest.param({"metadata": {"name": "Backup"}}, "metadata.name", "lower case", id="name"),
         pytest.param({"metadata": {"name": "a..b"}}, "metadata.name", "lower case", id="dots"),
         pytest.param({"metadata": {"name": 5}}, "metadata.name", "must be text", id="name-number"),
+        pytest.param(
+            {"metadata": {"labels": {"tier": 1}}},
+            'metadata.labels["tier"]',
+            "it is the number 1, and must be text",
+            id="a-label-that-is-a-number",
+        ),
+        pytest.param(
+            {"metadata": {"annotations": {"on": True}}},
+            'metadata.annotations["on"]',
+            "must be text",
+            id="an-annotation-that-is-true",
+        ),
+        pytest.param(
+            {"metadata": {"labels": ["a"]}}, "metadata.labels", "an object of texts", id="labels"
+        ),
         pytest.param({"metadata": {"lables": {}}}, "metadata.lables", "labels", id="lables"),
         pytest.param({"spec": None}, "spec", "it is missing", id="no-spec"),
     ],

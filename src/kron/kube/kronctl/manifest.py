@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 SUFFIXES = (".yaml", ".yml", ".json")
-_STEP = re.compile(r"([^.\[\]]++)|\[([0-9]{1,9}+)\]")
+_STEP = re.compile(r'\["([^"]++)"\]|([^.\[\]]++)|\[([0-9]{1,9}+)\]')
 _COLUMN = re.compile(r"column ([0-9]{1,6}+): ")
 _BYTE_ORDER_MARK = "\ufeff"
 _LIST = "List"
@@ -113,13 +113,14 @@ class Manifest(Frozen):
         place = Place(start, start + 1)
         for step in _STEP.finditer(path):
             below = None
-            if step[1] is not None and node.fields is not None:
-                below, key = node.fields.get(step[1]), node.keys.get(step[1])
+            name = step[1] or step[2]
+            if name is not None and node.fields is not None:
+                below, key = node.fields.get(name), node.keys.get(name)
                 if below is None:
                     break
                 place = key if key is not None else below.place
-            elif step[2] is not None and node.items is not None and int(step[2]) < len(node.items):
-                below = node.items[int(step[2])]
+            elif step[3] is not None and node.items is not None and int(step[3]) < len(node.items):
+                below = node.items[int(step[3])]
                 place = Place(below.place.start, below.place.start + 1)
             if below is None:
                 break

@@ -38,6 +38,7 @@ _METADATA = (
     "selfLink",
     "uid",
 )
+_TEXTS = (Field("labels", Kind.MAP, ""), Field("annotations", Kind.MAP, ""))
 _NAME = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _LONGEST_NAMESPACE = 63
 _WORDS = {
@@ -96,6 +97,9 @@ def _metadata(metadata: dict[object, object]) -> Iterator[FieldProblem]:
     if namespace is not None:
         rule = f"a namespace has at most {_LONGEST_NAMESPACE} characters"
         yield from _name("metadata.namespace", namespace, _LONGEST_NAMESPACE, rule)
+    for texts in _TEXTS:
+        if metadata.get(texts.name) is not None:
+            yield from _value(f"metadata.{texts.name}", texts, metadata[texts.name])
 
 
 def _name(path: str, value: object, longest: int, rule: str) -> Iterator[FieldProblem]:
