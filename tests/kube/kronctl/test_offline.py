@@ -59,6 +59,7 @@ def test_explain_is_what_krontab_says_but_for_the_name(kronctl: Kronctl) -> None
         pytest.param(("next", "-f", "d", "test/backup"), "no KronJob", id="another-namespace"),
         pytest.param(("next", "-f", "absent.yaml"), "there is no absent.yaml", id="no-file"),
         pytest.param(("diff", "a.yaml"), "what to compare is not clear", id="one-side"),
+        pytest.param(("diff", "-", "-"), "standard input can be read once", id="input-twice"),
         pytest.param(("list", "--kubeconfig", "absent"), "absent", id="no-kubeconfig"),
         pytest.param(("list", "-f", "d", "-A"), "is for the cluster", id="files-and-namespaces"),
         pytest.param(("next", "-f", "d", "--context", "x"), "is for the", id="files-and-a-context"),
@@ -128,6 +129,23 @@ def test_diff_shows_which_runs_move(kronctl: Kronctl) -> None:
     assert ran.lines[1].startswith("  2026-03-01T02:00:00Z: 2026-03-01T04:02:59Z -> ")
     assert kronctl(*words, "--exit-code").code == 1
     assert kronctl("diff", "a.yaml", "d/a.yaml", "--exit-code").code == 0
+
+
+def test_two_of_one_name_are_listed_each_with_its_own_run(kronctl: Kronctl) -> None:
+    kronctl.write("old.yaml", kronjob(schedule="0 4 * * *"))
+    kronctl.write("new.yaml", kronjob(schedule="0 5 * * *"))
+    ran = kronctl("list", "-f", "old.yaml", "-f", "new.yaml", "--at", AT).fine()
+    assert [line.split()[1] for line in ran.lines[1:]] == [
+        "2026-03-01T04:00:00Z",
+        "2026-03-01T05:00:00Z",
+    ]
+
+
+def test_two_of_one_name_cannot_be_compared(kronctl: Kronctl) -> None:
+    kronctl.write("d/again.yaml", kronjob(schedule="0 5 * * *"))
+    ran = kronctl("diff", "a.yaml", "d")
+    assert (ran.code, ran.out) == (1, "")
+    assert '"prod/backup" is there twice, at d/a.yaml:1 and d/again.yaml:1' in ran.err
 
 
 def loaded(kronctl: Kronctl, *words: str) -> list[str]:

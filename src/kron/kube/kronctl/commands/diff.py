@@ -11,8 +11,9 @@ from kron.console.comparison import (
 from kron.console.parser import Parser, add_at, add_format
 from kron.console.terminal import Terminal
 from kron.console.usage import UsageError
-from kron.core.errors import Code
+from kron.core.errors import Code, KronError, quoted
 from kron.engine.job import Job
+from kron.jobs.source import STANDARD_INPUT
 from kron.kube.kronctl.cluster import check_source, context_namespace, reach
 from kron.kube.kronctl.kronjobs import Found, add_source, read_files
 from kron.kube.kronctl.moment import moment_s
@@ -67,9 +68,13 @@ def _sides(arguments: Namespace) -> tuple[dict[str, Job], dict[str, Job]]:
     if arguments.file and not paths:
         namespace = arguments.namespace or context_namespace(arguments)
         found = read_files(arguments.file, namespace)
-        return _in_cluster(arguments, found), _jobs(found)
+        after = _jobs(found)
+        return _in_cluster(arguments, found), after
     if len(paths) == 2 and not arguments.file:
         check_source(arguments)
+        if paths == [STANDARD_INPUT, STANDARD_INPUT]:
+            message = "standard input can be read once, and is both A and B"
+            raise UsageError(Code.FILE_KIND, message, fix="name a file for one of them")
         old, new = (_jobs(read_files([path], arguments.namespace)) for path in paths)
         return old, new
     message = "what to compare is not clear"
@@ -77,7 +82,15 @@ def _sides(arguments: Namespace) -> tuple[dict[str, Job], dict[str, Job]]:
 
 
 def _jobs(found: list[Found]) -> dict[str, Job]:
-    return {each.kronjob.identity: each.kronjob.job for each in found}
+    """The jobs by their names; `KronError` if two have the same."""
+    known: dict[str, Found] = {}
+    for each in found:
+        first = known.setdefault(each.kronjob.identity, each)
+        if first is not each:
+            places = f"{first.path}:{first.line} and {each.path}:{each.line}"
+            message = f"{quoted(each.kronjob.identity)} is there twice, at {places}"
+            raise KronError(Code.NAME_REPEATED, message, "leave one out, or compare file by file")
+    return {identity: each.kronjob.job for identity, each in known.items()}
 
 
 def _in_cluster(arguments: Namespace, found: list[Found]) -> dict[str, Job]:

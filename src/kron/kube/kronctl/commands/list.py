@@ -102,12 +102,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         for name in sorted(each.identity for each in listed):
             terminal.print(name)
         return 0
-    valid = [each for each in listed if each.found is not None]
-    jobs = [each.found.kronjob.job for each in valid if each.found is not None]
-    coming = dict(
-        zip([each.identity for each in valid], next_runs(jobs, at_s, terminal), strict=True)
-    )
-    listed = [each.replace(decision=coming.get(each.identity)) for each in listed]
+    listed = _with_runs(listed, at_s, terminal)
     listed.sort(key=_ORDERS[arguments.sort], reverse=arguments.reverse)
     if arguments.format == "json":
         terminal.print_json(
@@ -120,6 +115,13 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         return 0
     _print(listed, at_s, terminal, is_file=bool(arguments.file))
     return 0
+
+
+def _with_runs(listed: list[Listed], at_s: int, terminal: Terminal) -> list[Listed]:
+    """The same with their next runs. Two of them may have one name, in files."""
+    valid = [each.found.kronjob.job for each in listed if each.found is not None]
+    runs = iter(list(next_runs(valid, at_s, terminal)))
+    return [each if each.found is None else each.replace(decision=next(runs)) for each in listed]
 
 
 def _of_files(arguments: Namespace, terminal: Terminal) -> list[Listed]:
