@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from kron.core.instant import to_text
 from kron.logs.record import Record
 from tests.krond.children import (
     AT_ONCE_S,
@@ -318,6 +319,89 @@ def test_after_a_reboot_an_intent_counts_as_executed_whatever_is_left_of_it(
         assert (last["run_id"], last["exit_code"]) == (run_id, None)
         assert host.stored("rebooted")["ledger"]["starting"] == []
         assert host.path("rebooted").read_text() == "ran\n"
+
+
+class TestTwoIntents:
+    """A krond was killed when two periods of a job were to start: there is one run at a time."""
+
+    EARLIER, LATER = "e" * 20, "a" * 20
+    SUPERSEDED = "a later run replaced it before it could start"
+
+    def prepare(self, host: Family, concurrency: str) -> None:
+        now_s = int(time.time())
+        periods_s = [now_s // 60 * 60 - 180, now_s // 60 * 60 - 120]
+        minutes = ",".join(str(at_s // 60 % 60) for at_s in periods_s)
+        schedule = f"{minutes} * * * * @policy(concurrency={concurrency},deadline=1h)"
+        host.write(host.job("job", UNTIL_GO, schedule=schedule))
+        host.start()
+        host.kill()
+        intents = [
+            {"period": to_text(at_s), "chosen": to_text(at_s), "run_id": run_id}
+            for at_s, run_id in zip(periods_s, (self.EARLIER, self.LATER), strict=True)
+        ]
+
+        def be_about_to_start(state: dict[str, Any]) -> None:
+            state["ledger"]["handled_through"] = to_text(periods_s[1])
+            state["ledger"]["starting"] = intents
+
+        host.rewrite(host.state_path("job"), be_about_to_start)
+
+    def skipped(self, host: Family) -> tuple[Record, Any]:
+        """What is told and remembered of the one that does not run; the other one ends."""
+        event = host.wait_for_event("skipped_concurrency", "job")
+        host.path("go").touch()
+        host.wait_for_event("exited", "job")
+        wait_for(lambda: host.ask("status")["active"] == 0, "it ends")
+        rows = [row for row in host.stored("job")["history"] if row[2] == "skipped"]
+        assert host.stored("job")["ledger"]["starting"] == []
+        assert host.stop() == 0
+        return event, rows
+
+    def test_the_later_one_replaces_the_earlier(self, tmp_path: Path) -> None:
+        with Family(tmp_path) as host:
+            self.prepare(host, "replace")
+            host.start()
+            assert host.wait_for_event("started", "job")["run_id"] == self.LATER
+            event, ((*_, reason, run_id, _, _, _, _),) = self.skipped(host)
+            assert event["active_job"] == self.LATER
+            assert (reason, run_id) == (self.SUPERSEDED, self.EARLIER)
+            assert len(host.events("started")) == 1
+            host.check_log()
+
+    def test_the_earlier_one_forbids_the_later(self, tmp_path: Path) -> None:
+        with Family(tmp_path) as host:
+            self.prepare(host, "forbid")
+            host.start()
+            assert host.wait_for_event("started", "job")["run_id"] == self.EARLIER
+            event, ((*_, run_id, _, _, _, _),) = self.skipped(host)
+            assert event["active_job"] == self.EARLIER
+            assert run_id == self.LATER
+            assert len(host.events("started")) == 1
+            host.check_log()
+
+    @pytest.mark.parametrize("concurrency", ["replace", "forbid"])
+    def test_a_later_one_that_lives_goes_on_and_the_earlier_does_not_begin(
+        self, tmp_path: Path, concurrency: str
+    ) -> None:
+        with Family(tmp_path) as host:
+            self.prepare(host, concurrency)
+            environment = {"KRON_RUN_ID": self.LATER, "KRON_TEST": str(tmp_path)}
+            with subprocess.Popen(
+                ["/bin/sh", str(host.path("job.sh"))], env=environment, start_new_session=True
+            ) as run:
+                wait_for(lambda: in_own_session(run.pid), "it is there")
+                host.start()
+                assert host.wait_for_event("adopted", "job")["run_id"] == self.LATER
+                event, ((*_, run_id, _, _, _, _),) = self.skipped(host)
+            assert run.returncode == 0, "nobody has stopped it"
+            assert event["active_job"] == self.LATER
+            assert run_id == self.EARLIER
+            assert host.events("started") == []
+            host.check_log()
+
+
+def in_own_session(pid: int) -> bool:
+    return os.getsid(pid) == pid
 
 
 def test_manual_runs_are_adopted_and_one_that_had_not_begun_is_not_run(tmp_path: Path) -> None:

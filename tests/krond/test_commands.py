@@ -380,7 +380,9 @@ def test_trigger_keeps_to_the_concurrency_of_the_job(host: Host) -> None:
     assert 'a run of "forbids" is going on' in refused.stderr
     assert host.command("trigger", "allows").returncode == 0
     assert len(host.row("allows")["active"]) == 2
-    assert host.command("trigger", "replaces").returncode == 0
+    replaces = host.command("trigger", "replaces")
+    assert replaces.returncode == 0
+    assert replaces.stdout.endswith(" waits for the end of the run that it replaces\n")
     host.wait_for_event("started", "replaces", count=2)
     assert not is_alive(pids["replaces"])
     assert is_alive(pids["forbids"])

@@ -14,7 +14,7 @@ from tests.moment import soon
 
 UNTIL_GO = "until [ -e go ]; do sleep 0.05; done"
 SECOND_NS = 1_000_000_000
-SUPERSEDED = "a later period replaced it before it could start"
+SUPERSEDED = "a later run replaced it before it could start"
 SLOT = "a slot: as many runs as --max-running allows are going on"
 TOO_LATE = f"it could not start before its deadline, waiting for {SLOT}"
 
@@ -93,10 +93,10 @@ def test_a_replaced_run_has_ended_before_the_new_one_starts(tmp_path: Path) -> N
         of_period = str(host.wait_for_event("replaced_job", "job")["new_job"])
         waiting = host.row("job")["waiting"]
         assert [run["run_id"] for run in waiting] == [of_period]
-        assert waiting[0]["reason"] == "the run that it replaces is being stopped"
+        assert waiting[0]["reason"] == "the end of the run that it replaces"
         wait_for(lambda: of_period in host.wait_for_file("order"), "the period replaces it")
         last = host.ask("trigger", job="job")
-        assert last["waits_for"] == "the run that it replaces is being stopped"
+        assert last["waits_for"] == "the end of the run that it replaces"
         wait_for(lambda: last["run_id"] in host.wait_for_file("order"), "and is replaced by hand")
         runs = [by_hand, of_period, last["run_id"]]
         order = [f"end {one}\nbegin {other}\n" for one, other in pairwise(runs)]
@@ -125,7 +125,8 @@ def test_of_two_that_would_replace_a_run_the_later_one_does(tmp_path: Path) -> N
         assert [run["run_id"] for run in host.row("job")["waiting"]] == [second]
         third = host.trigger("job")
         skipped = host.wait_for_event("skipped_concurrency", "job")
-        assert skipped["policy"] == "replace"
+        assert (skipped["policy"], skipped["active_job"]) == ("replace", third)
+        assert host.wait_for_run("exited", first)["reason"] == SUPERSEDED
         third_started = host.wait_for_run("started", third)
         exited = host.wait_for_run("exited", old)
         assert exited["signal"] == "SIGKILL"

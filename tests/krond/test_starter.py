@@ -289,7 +289,7 @@ def test_a_user_who_may_have_no_more_processes_gets_the_run_when_there_is_room(
         crowded.write(f"{schedule} name=job {QUICK}")
         crowded.ask("reload")
         told = crowded.wait_for_event("waiting", "job")
-        assert told["reason"] == crowded.events("error", "job")[0]["error"]
+        assert told["reason"] == f"resources: {crowded.events('error', 'job')[0]['error']}"
         assert crowded.events("started") == []
     finally:
         other.kill()

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from kron.core.decision import decide_at
 from kron.core.duration import SECOND_NS
+from kron.core.policy import Concurrency
 from kron.engine.actions import Outcome
 from kron.engine.ledger import Intent
 from kron.engine.recovery import Adopt, Conclude, Evidence, Restart, recover
@@ -22,7 +23,7 @@ from kron.krond.process.launch import StartError
 from kron.krond.process.living import age_ns, boot_id, find_runs, is_alive, start_ticks
 from kron.krond.run import Run, period_of
 from kron.krond.scheduler import Scheduler
-from kron.krond.starter import Starter
+from kron.krond.starter import SUPERSEDED, Starter
 from kron.krond.state.record import MANUAL, Ended, JobState, RunRecord
 from kron.krond.state.store import Store
 from kron.krond.supervisor import UNSEEN, Supervisor
@@ -31,6 +32,7 @@ from kron.logs.journal import Journal
 from kron.waking.clock import Clock
 
 NOT_STARTED = "krond ended before it was started"
+_BEGUN = (Evidence.ALIVE, Evidence.BEGAN)
 
 
 class Recovery:
@@ -65,12 +67,7 @@ class Recovery:
         for member, state in unsure:
             for record in state.active:
                 self._take_up_run(member, record, living.get(record.run_id))
-            for intent in state.ledger.starting:
-                is_same_boot = state.boot_id == boot_id()
-                evidence = self._evidence(intent.run_id, living, is_same_boot=is_same_boot)
-                restart = self._settle(member, intent, evidence, living, now_ns)
-                if restart is not None:
-                    restarts.append(restart)
+            restarts += self._settle_all(member, state, living, now_ns // SECOND_NS)
             self._keeper.touch(member)
         self._keeper.flush()
         for pending, replaces in restarts:
@@ -103,28 +100,68 @@ class Recovery:
             return Evidence.ALIVE
         return Evidence.BEGAN if self._store.has_proof(run_id) else Evidence.ABSENT
 
-    def _settle(
-        self,
-        member: Member,
-        intent: Intent,
-        evidence: Evidence,
-        living: dict[str, int],
-        now_ns: int,
-    ) -> tuple[Pending, bool] | None:
-        """What follows for one intent; a run that is to start again is returned."""
+    def _settle_all(
+        self, member: Member, state: JobState, living: dict[str, int], now_s: int
+    ) -> list[tuple[Pending, bool]]:
+        """What follows for the intents of a job; the runs that are to start again are returned.
+
+        They were decided in this order, so a run counts as active for those that come after it,
+        and has replaced those before it that have not begun.
+        """
+        is_same_boot = state.boot_id == boot_id()
+        found = [
+            (intent, self._evidence(intent.run_id, living, is_same_boot=is_same_boot))
+            for intent in state.ledger.starting
+        ]
+        restarts: list[tuple[Pending, bool]] = []
+        for number, (intent, evidence) in enumerate(found):
+            later = [other.run_id for other, its in found[number + 1 :] if its in _BEGUN]
+            before = restarts[-1][0].run_id if restarts else member.active_job
+            going_on = [run_id for run_id in later if run_id in living] or [before]
+            if later and evidence is Evidence.ABSENT and _replaces(member):
+                action: Adopt | Restart | Conclude = self._superseded(member, intent)
+                active_job = later[-1]
+            else:
+                active_job = going_on[-1]
+                action = self._recovered(member, intent, evidence, now_s, bool(active_job))
+            restart = self._settle(member, action, living, now_s, active_job)
+            if restart is not None:
+                restarts.append(restart)
+        return restarts
+
+    def _recovered(
+        self, member: Member, intent: Intent, evidence: Evidence, now_s: int, active: bool
+    ) -> Adopt | Restart | Conclude:
         assert member.ledger is not None  # the intent was in it
-        now_s = now_ns // SECOND_NS
         result = recover(
             member.job,
             member.ledger,
             intent,
             evidence,
             now_s,
-            active=bool(member.runs),
+            active=active,
             slack_s=self._slack_s,
         )
         member.ledger = result.ledger
-        action = result.action
+        return result.action
+
+    def _superseded(self, member: Member, intent: Intent) -> Conclude:
+        assert member.ledger is not None  # the intent was in it
+        outcome = Outcome.SKIPPED
+        ledger = member.ledger.with_start_given_up(intent.nominal_s, outcome, SUPERSEDED)
+        member.ledger = ledger
+        return Conclude(intent, outcome, SUPERSEDED)
+
+    def _settle(
+        self,
+        member: Member,
+        action: Adopt | Restart | Conclude,
+        living: dict[str, int],
+        now_s: int,
+        active_job: str,
+    ) -> tuple[Pending, bool] | None:
+        """Do what follows for one intent; a run that is to start again is returned."""
+        intent = action.intent
         if isinstance(action, Adopt):
             self._adopt(member, _record(intent), living[intent.run_id])
             return None
@@ -139,7 +176,7 @@ class Recovery:
             pending = self._scheduler.trigger(member, decision, intent.run_id, now_s)
         if isinstance(action, Restart):
             return pending, action.replaces
-        self._starter.end_without_run(pending, action.outcome, action.reason)
+        self._starter.end_without_run(pending, action.outcome, action.reason, active_job)
         return None
 
     def _take_up_run(self, member: Member, record: RunRecord, pid: int | None) -> None:
@@ -195,6 +232,10 @@ class Recovery:
 def _record(intent: Intent) -> RunRecord:
     """What an intent says of its run, should there be one."""
     return RunRecord(intent.run_id, intent.nominal_s, intent.chosen_s, boot_id=boot_id())
+
+
+def _replaces(member: Member) -> bool:
+    return member.entry.schedule.policy.concurrency is Concurrency.REPLACE
 
 
 def _uid_of(member: Member) -> int:

@@ -35,9 +35,10 @@ from kron.waking.clock import Clock
 FIRST_RETRY_NS = SECOND_NS // 10
 LONGEST_RETRY_NS = 5 * SECOND_NS
 SLOT = "a slot: as many runs as --max-running allows are going on"
-REPLACED = "the run that it replaces is being stopped"
+REPLACED = "the end of the run that it replaces"
+RESOURCES = "resources: "
 TOO_LATE = "it could not start before its deadline, waiting for "
-SUPERSEDED = "a later period replaced it before it could start"
+SUPERSEDED = "a later run replaced it before it could start"
 
 
 class Starter:
@@ -172,8 +173,13 @@ class Starter:
             member.ledger = member.ledger.with_start_given_up(pending.nominal_s, outcome, reason)
         self.end_without_run(pending, outcome, reason)
 
-    def end_without_run(self, pending: Pending, outcome: Outcome, reason: str) -> None:
-        """Remember and tell that a run which was decided on will not be; the ledger knows."""
+    def end_without_run(
+        self, pending: Pending, outcome: Outcome, reason: str, active_job: str = ""
+    ) -> None:
+        """Remember and tell that a run which was decided on will not be; the ledger knows.
+
+        `active_job` is the run that it was skipped for, the job's latest if that is not said.
+        """
         ended = Ended(
             nominal_s=pending.nominal_s,
             chosen_s=pending.chosen_s,
@@ -184,7 +190,7 @@ class Starter:
         )
         pending.member.record(ended)
         self._keeper.touch(pending.member)
-        self._tell_given_up(pending, outcome, reason)
+        self._tell_given_up(pending, outcome, reason, active_job or pending.member.active_job)
         for told in pending.on_end:
             told(ended)
 
@@ -264,7 +270,7 @@ class Starter:
         delay_ns = min(FIRST_RETRY_NS << pending.tries, LONGEST_RETRY_NS)
         pending.tries = min(pending.tries + 1, 10)
         if not pending.waits_for:
-            self._wait(pending, error.reason)
+            self._wait(pending, f"{RESOURCES}{error.reason}")
         if self._mind_deadline(pending):
             self._timers.at(self._clock.monotonic_ns() + delay_ns, lambda: self._again(pending))
 
@@ -310,12 +316,16 @@ class Starter:
         del self.pending[pending.run_id]
         pending.member.waiting.remove(pending)
 
-    def _tell_given_up(self, pending: Pending, outcome: Outcome, reason: str) -> None:
-        if pending.nominal_s is None or pending.chosen_s is None:
-            return
+    def _tell_given_up(
+        self, pending: Pending, outcome: Outcome, reason: str, active_job: str
+    ) -> None:
         entry = pending.member.entry
+        if pending.nominal_s is None or pending.chosen_s is None:
+            run_id = pending.run_id
+            self._journal.of_job(Event.EXITED, entry, Level.WARN, run_id=run_id, reason=reason)
+            return
         if outcome is Outcome.SKIPPED:
-            self._journal.skipped(entry, pending.period or "", active_job=pending.run_id)
+            self._journal.skipped(entry, pending.period or "", active_job=active_job)
             return
         now_s = self._clock.now_ns() // SECOND_NS
         self._journal.missed(entry, pending.period or "", now_s, reason, chosen_s=pending.chosen_s)
