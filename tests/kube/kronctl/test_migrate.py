@@ -15,7 +15,7 @@ from kron.console.terminal import Terminal
 from kron.core.duration import SECOND_NS
 from kron.core.instant import from_text
 from kron.core.parser import parse_schedule
-from kron.kube.kronctl.commands.migrate import _is_confirmed
+from kron.kube.kronctl.commands.migrate import _is_confirmed, _warnings
 from kron.kube.kronctl.manifest import read_manifests
 from kron.kube.kronctl.migration import Migration, migrate
 from kron.kube.kronctl.rendering import rendered
@@ -214,6 +214,7 @@ def test_what_cannot_be_migrated_is_said_with_the_reason(name: str, told: str) -
         {"metadata": {"name": "a"}, "spec": {"schedule": "* * * * *"}},
         {"metadata": {"name": "a"}, "spec": {"schedule": "* * * * *", "jobTemplate": []}},
         {"metadata": {"name": ["a"]}, "spec": {"schedule": "\ud800"}},
+        {"kind": ["CronJob"], "apiVersion": {}, "metadata": {"name": "a"}},
     ],
     ids=str,
 )
@@ -229,10 +230,53 @@ def test_a_broken_cronjob_is_not_migrated_and_nothing_else_happens(broken: dict[
         "  startingDeadlineSeconds: -1\n",
         "  timeZone: Europe/Nowhere\n",
         "  successfulJobsHistoryLimit: many\n",
+        "  concurrencyPolicy: [Forbid]\n",
+        "  concurrencyPolicy: 0\n",
+        '  suspend: "true"\n',
+        "  suspend: 1\n",
+        "  timeZone: 5\n",
+        "  timeZone: [Europe/Paris]\n",
     ],
 )
 def test_a_wrong_value_is_not_guessed(more: str) -> None:
-    assert made(cronjob(more=more)).manifest is None
+    migration = made(cronjob(more=more))
+    assert migration.manifest is None
+    assert more.partition(":")[0].strip() in migration.error or "Nowhere" in migration.error
+
+
+@pytest.mark.parametrize(
+    ("path", "wrong"),
+    [
+        ("metadata", []),
+        ("metadata.namespace", 5),
+        ("metadata.labels", ["a"]),
+        ("metadata.annotations", "a"),
+        ("spec", "a"),
+        ("spec.jobTemplate", []),
+        ("spec.jobTemplate.spec", []),
+        ("spec.jobTemplate.metadata", "a"),
+        ("spec.jobTemplate.metadata.labels", []),
+    ],
+)
+def test_a_field_of_another_type_is_not_left_out_silently(path: str, wrong: object) -> None:
+    given = yaml.safe_load(cronjob())
+    given["spec"]["jobTemplate"]["metadata"] = {}
+    *way, last = path.split(".")
+    below = given
+    for step in way:
+        below = below[step]
+    below[last] = wrong
+    migration = migrate(given, now_s=NOW_S)
+    assert migration.manifest is None
+    assert migration.error.startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize("status", [None, [], [{"active": 1}], "none"])
+def test_a_status_of_another_type_says_nothing(status: object) -> None:
+    given = {**yaml.safe_load(cronjob()), "status": status}
+    migration = migrate(given, now_s=NOW_S)
+    assert migration.manifest is not None
+    assert list(_warnings(given, migration.manifest, NOW_S)) == []
 
 
 @pytest.mark.parametrize("field", ["labels", "annotations"])

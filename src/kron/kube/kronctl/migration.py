@@ -22,8 +22,9 @@ from kron.kube.resource.kronjob import find_problems
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal
+    from typing import Any, Literal, TypeVar
 
+    Value = TypeVar("Value")
     Spread = int | Literal["auto"] | None
     """A window's length in nanoseconds; "auto" proposes one; None gives none."""
 
@@ -35,6 +36,7 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 _VERSIONS = (f"{BATCH}/v1", f"{BATCH}/v1beta1")
 _SHOWN_PROBLEMS = 5
+_TYPES = {dict: "an object", str: "text", bool: "true or false"}
 _CONCURRENCY = {"Allow": "allow", "Forbid": "forbid", "Replace": "replace"}
 _SPEC = (
     "schedule",
@@ -78,11 +80,10 @@ class Migration(Frozen):
 
 def migrate(cronjob: Mapping[str, Any], *, spread: Spread = None, now_s: int) -> Migration:
     """The KronJob for a CronJob. `now_s` is for what daylight saving does in the coming year."""
-    metadata = _object(cronjob, "metadata")
-    namespace, name = _text(metadata, "namespace"), _text(metadata, "name")
+    namespace, name = _shown(cronjob, "namespace"), _shown(cronjob, "name")
     notes: list[str] = []
     try:
-        manifest = _manifest(cronjob, name, notes, spread, now_s)
+        manifest = _manifest(cronjob, notes, spread, now_s)
     except KronError as error:
         told = f"{error.message} ({error.fix})" if error.fix else error.message
         return Migration(namespace, name or "?", None, tuple(notes), told)
@@ -95,11 +96,12 @@ def migrate(cronjob: Mapping[str, Any], *, spread: Spread = None, now_s: int) ->
 
 
 def _manifest(
-    cronjob: Mapping[str, Any], name: str, notes: list[str], spread: Spread, now_s: int
+    cronjob: Mapping[str, Any], notes: list[str], spread: Spread, now_s: int
 ) -> dict[str, Any]:
     _check_type(cronjob)
-    _check_name(name)
-    spec = _object(cronjob, "spec")
+    metadata = _member(cronjob, "metadata", dict) or {}
+    _check_name(_member(metadata, "metadata.name", str) or "")
+    spec: dict[str, Any] = _member(cronjob, "spec", dict) or {}
     for key in spec:
         if key not in _SPEC:
             notes.append(f"spec.{key} is no field of a KronJob and is left out")
@@ -120,7 +122,7 @@ def _manifest(
     return {
         "apiVersion": "kron.io/v1alpha1",
         "kind": "KronJob",
-        "metadata": _metadata(_object(cronjob, "metadata"), notes),
+        "metadata": _metadata(metadata, notes),
         "spec": made,
     }
 
@@ -151,7 +153,7 @@ def _schedule(spec: Mapping[str, Any], notes: list[str]) -> tuple[Translation, s
         raise KronError(Code.FIELD_MISSING, "spec.schedule is missing, or is not text")
     translation = translate(text)
     notes += translation.notes
-    zone = _text(spec, "timeZone")
+    zone = _member(spec, "spec.timeZone", str) or ""
     if translation.zone:
         if zone and zone != translation.zone:
             notes.append(
@@ -198,10 +200,10 @@ def _window(schedule: Schedule, spread: Spread, notes: list[str]) -> str:
 
 
 def _policy(spec: Mapping[str, Any], schedule: Schedule, notes: list[str]) -> dict[str, Any]:
-    said = spec.get("concurrencyPolicy") or "Allow"
+    said = _member(spec, "spec.concurrencyPolicy", str) or "Allow"
     if said not in _CONCURRENCY:
         known = ", ".join(_CONCURRENCY)
-        shown = quoted(str(said))
+        shown = quoted(said)
         raise KronError(Code.VALUE_UNKNOWN, f"concurrencyPolicy: {shown} is not one of {known}")
     policy: dict[str, Any] = {"concurrency": _CONCURRENCY[said]}
     if said == "Forbid":
@@ -211,7 +213,7 @@ def _policy(spec: Mapping[str, Any], schedule: Schedule, notes: list[str]) -> di
         )
     if deadline := _deadline(spec, schedule, notes):
         policy["deadline"] = deadline
-    if spec.get("suspend") is True:
+    if _member(spec, "spec.suspend", bool):
         policy["suspend"] = True
     return policy
 
@@ -233,23 +235,28 @@ def _deadline(spec: Mapping[str, Any], schedule: Schedule, notes: list[str]) -> 
 
 
 def _template(spec: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
-    template = spec.get("jobTemplate")
-    if not isinstance(template, dict) or not isinstance(template.get("spec"), dict):
+    template: dict[str, Any] = _member(spec, "spec.jobTemplate", dict) or {}
+    job_spec = _member(template, "spec.jobTemplate.spec", dict)
+    if job_spec is None:
         raise KronError(Code.FIELD_MISSING, "spec.jobTemplate.spec is missing")
-    metadata = _object(template, "metadata")
-    kept = {key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)}
+    metadata: dict[str, Any] = _member(template, "spec.jobTemplate.metadata", dict) or {}
+    kept = {
+        key: texts
+        for key in ("labels", "annotations")
+        if (texts := _member(metadata, f"spec.jobTemplate.metadata.{key}", dict))
+    }
     for key in metadata:
         if key not in ("labels", "annotations", "creationTimestamp"):
             notes.append(f"spec.jobTemplate.metadata.{key} is left out; Kubernetes ignores it too")
     for key in template:
         if key not in ("metadata", "spec"):
             notes.append(f"spec.jobTemplate.{key} is no field of a KronJob and is left out")
-    if _mentions(template["spec"], SCHEDULED_ANNOTATION):
+    if _mentions(job_spec, SCHEDULED_ANNOTATION):
         notes.append(
             f"its Pods read the annotation {SCHEDULED_ANNOTATION}, which Kron does not set; the "
             "nominal time is in kron.io/nominal-time"
         )
-    return {**({"metadata": kept} if kept else {}), "spec": template["spec"]}
+    return {**({"metadata": kept} if kept else {}), "spec": job_spec}
 
 
 def _note_lifetime(made: Mapping[str, Any], notes: list[str]) -> None:
@@ -265,11 +272,12 @@ def _note_lifetime(made: Mapping[str, Any], notes: list[str]) -> None:
 
 def _metadata(metadata: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
     made: dict[str, Any] = {"name": metadata["name"]}
-    if namespace := _text(metadata, "namespace"):
+    if namespace := _member(metadata, "metadata.namespace", str):
         made["namespace"] = namespace
-    if labels := _object(metadata, "labels"):
-        made["labels"] = dict(labels)
-    annotations = dict(_object(metadata, "annotations"))
+    labels = dict(_member(metadata, "metadata.labels", dict) or {})
+    if labels:
+        made["labels"] = labels
+    annotations = dict(_member(metadata, "metadata.annotations", dict) or {})
     annotations.pop(LAST_APPLIED, None)  # kubectl's own record of the CronJob
     if annotations:
         made["annotations"] = annotations
@@ -282,8 +290,7 @@ def _metadata(metadata: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
     for key in metadata:
         if key not in known:
             notes.append(f"metadata.{key} is left out")
-    helm = _text(_object(metadata, "labels"), "app.kubernetes.io/managed-by") == "Helm"
-    if helm:
+    if labels.get("app.kubernetes.io/managed-by") == "Helm":
         notes.append(
             "it is managed by Helm: the next upgrade makes the CronJob anew, so change the chart"
         )
@@ -298,11 +305,16 @@ def _mentions(value: object, word: str) -> bool:
     return isinstance(value, list) and any(_mentions(each, word) for each in value)
 
 
-def _object(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = values.get(name)
-    return value if isinstance(value, dict) else {}
+def _member(values: Mapping[str, Any], path: str, kind: type[Value]) -> Value | None:
+    """The field at the end of a path, or None; `KronError` if it is of another type."""
+    value = values.get(path.rpartition(".")[2])
+    if value is None or isinstance(value, kind):
+        return value
+    raise KronError(Code.FIELD_FORM, f"{path}: {quoted(str(value))} is not {_TYPES[kind]}")
 
 
-def _text(values: Mapping[str, Any], name: str) -> str:
-    value = values.get(name)
+def _shown(cronjob: Mapping[str, Any], name: str) -> str:
+    """A word of the metadata for messages, as far as it is one."""
+    metadata = cronjob.get("metadata")
+    value = metadata.get(name) if isinstance(metadata, dict) else None
     return value if isinstance(value, str) else ""

@@ -186,7 +186,8 @@ def _names_no_zone(cronjob: dict[str, Any]) -> bool:
 
 def _warnings(cronjob: dict[str, Any], manifest: dict[str, Any], now_s: int) -> Iterator[str]:
     """What is to be known of this very moment."""
-    if cronjob.get("status", {}).get("active"):
+    status = cronjob.get("status")
+    if isinstance(status, dict) and status.get("active"):
         yield (
             "note: a Job of the CronJob is active, which the KronJob does not see: with forbid or "
             "replace, the next run may overlap with it"
