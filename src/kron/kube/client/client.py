@@ -8,6 +8,8 @@ error means.
 from __future__ import annotations
 
 import asyncio
+import os
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from json import dumps
@@ -247,7 +249,8 @@ class Client:
             why = f"no answer within {timeout_s:g} s"
             raise no_answer(what, why, is_sent=is_sent) from None
         except aiohttp.ClientConnectorError as error:
-            raise no_answer(what, _why(error), is_sent=False, fix=_fix(error)) from None
+            why = _why_unconnected(error, self.access.server)
+            raise no_answer(what, why, is_sent=False, fix=_fix(error)) from None
         except (aiohttp.ClientError, OSError) as error:
             raise no_answer(what, _why(error), is_sent=is_sent) from None
 
@@ -311,7 +314,14 @@ def _why(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
+def _why_unconnected(error: aiohttp.ClientConnectorError, server: str) -> str:
+    cause = error.os_error
+    is_plain = cause.errno is not None and cause.errno > 0 and not isinstance(cause, ssl.SSLError)
+    why = os.strerror(cause.errno or 0) if is_plain else cause.strerror or str(cause)
+    return f"cannot connect to {URL(server).origin()}: {why}"  # without a password, if it has one
+
+
 def _fix(error: aiohttp.ClientConnectorError) -> str:
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return "check the certificate-authority and the tls-server-name of the kubeconfig"
-    return ""
+    return "check that this is the cluster you mean (--context, KUBECONFIG), and that it is up"

@@ -101,11 +101,19 @@ def reach(
     try:
         return asyncio.run(ask())
     except ApiError as error:
-        if error.status == NOT_FOUND and not error.reason:  # no such resource, whatever the name
+        if is_unknown(error):
             message = "the cluster does not know KronJobs"
             fix = "kron-operator crd | kubectl apply -f -"
             raise KronError(Code.CLUSTER, message, fix) from None
         raise
+
+
+def is_unknown(error: KronError) -> bool:
+    """Whether the cluster lacks the resource itself, and not only an object of that name.
+
+    It answers with a page then, without a reason.
+    """
+    return getattr(error, "status", 0) == NOT_FOUND and not getattr(error, "reason", "")
 
 
 def context_namespace(arguments: Namespace) -> str:
@@ -139,6 +147,6 @@ async def find(
     try:
         return await client.get(resource, namespace, name)
     except ApiError as error:
-        if error.status == NOT_FOUND:
+        if error.status == NOT_FOUND and not is_unknown(error):
             return None
         raise

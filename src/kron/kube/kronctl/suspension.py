@@ -5,7 +5,7 @@ from __future__ import annotations
 from kron.console.parser import Parser, add_format
 from kron.console.terminal import Terminal
 from kron.core.errors import Code, KronError
-from kron.kube.kronctl.cluster import Name, add_cluster, name_of, reach
+from kron.kube.kronctl.cluster import NOT_FOUND, Name, add_cluster, is_unknown, name_of, reach
 from kron.kube.resource.kronjob import read_kronjob
 from kron.kube.resource.problem import InvalidSpec
 
@@ -63,7 +63,7 @@ async def _change(client: Client, name: Name, *, suspended: bool) -> dict[str, A
         if body is not None:
             await client.patch(KRONJOBS, name.namespace, name.name, body)
     except ApiError as error:
-        if error.status != 404:
+        if error.status != NOT_FOUND or is_unknown(error):
             raise
         return {**done, "error": "there is no such KronJob"}
     except KronError as error:
@@ -90,14 +90,18 @@ def patch_for(content: dict[str, Any], *, suspended: bool) -> dict[str, Any] | N
         raise _in_text("@policy(suspend=true)", "take that out of the text")
     if (said if field is None else field) == suspended:
         return None
-    try:
-        read_kronjob(_with_suspend(content, None))
-        if suspended:
-            read_kronjob(_with_suspend(content, value=True))
-    except InvalidSpec as error:
-        if any("suspend" in problem.message for problem in error.problems):
-            raise _in_text("suspend=false", "write suspend=true there, or take it out") from None
+    if suspended and _is_contradicted(content):
+        raise _in_text("suspend=false", "write suspend=true there, or take it out")
     return {"spec": {"policy": {"suspend": True if suspended else None}}}
+
+
+def _is_contradicted(content: dict[str, Any]) -> bool:
+    """Whether the field cannot be true, because the schedule text says otherwise."""
+    try:
+        read_kronjob(_with_suspend(content, value=True))
+    except InvalidSpec as error:
+        return any("suspend" in problem.message for problem in error.problems)
+    return False
 
 
 def _in_text(words: str, fix: str) -> KronError:

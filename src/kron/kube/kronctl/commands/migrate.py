@@ -17,7 +17,7 @@ from kron.core.frozen import Frozen
 from kron.core.instant import to_text
 from kron.core.limits import DEFAULT_LIMITS
 from kron.engine.agenda import open_periods
-from kron.kube.kronctl.cluster import DEFAULT_NAMESPACE, check_source, reach
+from kron.kube.kronctl.cluster import DEFAULT_NAMESPACE, check_source, is_unknown, reach
 from kron.kube.kronctl.cronjobs import cronjobs_of_cluster, cronjobs_of_files
 from kron.kube.kronctl.kronjobs import add_source, placed
 from kron.kube.kronctl.migration import Migration, migrate
@@ -267,6 +267,8 @@ def _apply(migrated: list[Migrated], arguments: Namespace, terminal: Terminal) -
                 else:
                     await apply(client, cronjob, manifest, say)
             except KronError as error:
+                if is_unknown(error):
+                    raise  # it is so for all of them
                 terminal.error(f"{place}: {error}")
                 failed = max(failed, 2 if error.code is Code.API else 1)
         return failed
