@@ -22,6 +22,7 @@ from tests.krond.children import (
     descriptors_of,
     in_private_mounts,
     mode_of,
+    open_directory,
 )
 from tests.krond.process.expected import needs, needs_root
 from tests.logbook import wait_for
@@ -49,6 +50,36 @@ def test_each_destination_gets_what_is_meant_for_it(tmp_path: Path) -> None:
         ]
         assert host.path("out").read_text() == "out of writes\n"
         assert host.path("errors").read_text() == "error of writes\n"
+
+
+@needs_root
+@needs("tee")
+@pytest.mark.parametrize("way", ["foreground", "background"])
+def test_a_run_of_another_user_cannot_reach_the_file_that_krond_writes_to(way: str) -> None:
+    """It could truncate it, or write over what is there: root's output, or even the log."""
+    with open_directory() as directory, Family(directory) as host:
+        speak = ["readlink /proc/self/fd/1", "readlink /proc/self/fd/2 >&2", "echo over"]
+        host.write(
+            host.job("own", *speak),
+            host.job("other", *speak, fields="user=nobody"),
+            host.job("apart", *speak, fields="user=nobody stdout=discard"),
+        )
+        output = host.state / "krond.out"
+        if way == "background":
+            host.start_in_background()
+        else:
+            output = host.output
+            host.start()
+        host.wait_for_run("exited", host.trigger("own"))
+        assert output.read_text().splitlines() == [str(output), str(output), "over"]
+        host.wait_for_run("exited", host.trigger("other"))
+        wait_for(lambda: output.read_text().count("over\n") == 2, "it is passed on")
+        first, second, last = output.read_text().splitlines()[3:]
+        assert first.startswith("pipe:")
+        assert (second, last) == (first, "over"), "one pipe for both keeps their order"
+        host.wait_for_run("exited", host.trigger("apart"))
+        wait_for(lambda: output.read_text().count("pipe:") == 3, "it is passed on, too")
+        host.has_no_zombie(host.ask("status")["pid"])
 
 
 def test_a_file_for_both_keeps_their_order_and_is_appended_to(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping
 
 from kron.core.instant import to_datetime, to_text
@@ -11,7 +12,7 @@ from kron.jobs.task import Destination, Output, Task
 from kron.krond.pending import Pending
 from kron.krond.process.account import Account, find_account
 from kron.krond.process.launch import Launch, StartError, launch
-from kron.krond.process.output import open_output, open_syslog
+from kron.krond.process.output import open_output, open_relay, open_syslog
 
 _OF_A_PERIOD = (b"KRON_PERIOD", b"KRON_CHOSEN")
 _PRIORITIES = {1: "cron.info", 2: "cron.err"}
@@ -131,7 +132,7 @@ class _Streams:
     def _output(self, number: int, output: Output) -> int:
         match output.destination:
             case Destination.INHERIT:
-                return number
+                return number if self._account is None else self._inherited(number)
             case Destination.DISCARD:
                 return self._null
             case Destination.SYSLOG:
@@ -146,3 +147,17 @@ class _Streams:
                     task = self._entry.task
                     self._opened[path] = open_output(path, self._account, task.umask)
                 return self._opened[path]
+
+    def _inherited(self, number: int) -> int:
+        """What a run of another user gets of krond's own output: of a file only a pipe to it."""
+        try:
+            status = os.fstat(number)
+        except OSError:
+            return number  # it is closed, as it will be for the run
+        if not stat.S_ISREG(status.st_mode):
+            return number
+        file = f"relay {status.st_dev} {status.st_ino}"  # both outputs may be the same
+        if file not in self._opened:
+            self._opened[file], relay = open_relay(number)
+            self._loggers.append(relay)
+        return self._opened[file]

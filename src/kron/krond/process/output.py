@@ -1,4 +1,4 @@
-"""Where a run's output goes: a file that is opened with the rights of its user, or syslog.
+"""Where a run's output goes: a file that is opened with the rights of its user, syslog, a relay.
 
 The path leads through directories that the user may own and swap for links at any moment. So it is
 walked one name at a time, with the user's own rights, and a link is followed only if root or that
@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from errno import EDQUOT, EINVAL, EISDIR, ELOOP, ENOENT, ENOSPC, ENOTDIR, ENXIO
 
@@ -58,49 +58,65 @@ def open_output(path: str, account: Account | None, umask: int | None) -> int:
 
 
 def open_syslog(tag: str, priority: str) -> tuple[int, int]:
-    """The writing end of a pipe to syslog, and the pid of the `logger` that reads it.
+    """The writing end of a pipe to syslog, and the pid of the `logger` that reads it."""
+    return _open_helper(("logger", "-t", tag, "-p", priority), None, "syslog")
 
-    The logger has a session of its own: it ends when the last writer does, not when a run is
-    stopped or krond is.
+
+def open_relay(target: int) -> tuple[int, int]:
+    """The writing end of a pipe to the file that is open as `target`, and the pid of its reader.
+
+    For a run of another user: whoever has a file open may also truncate it, or write over what is
+    there. Through a pipe there is only the end. `tee` rather than `cat`, because it reads on when
+    the disk is full: the run loses its output then, and does not die of it.
     """
+    return _open_helper(("tee", os.devnull), target, "the output of another user")
+
+
+def _open_helper(words: Sequence[str], target: int | None, need: str) -> tuple[int, int]:
+    """The writing end of a pipe to a program that writes to `target`, if anywhere, and its pid.
+
+    It has a session of its own: it ends when the last writer does, not when a run is stopped or
+    krond is.
+    """
+    name = words[0]
     try:
-        program = find_program(b"logger", search_path(os.environb))
+        program = find_program(as_bytes(name), search_path(os.environb))
     except OSError:
-        raise StartError('there is no program "logger" in PATH, which syslog needs') from None
+        raise StartError(f'there is no program "{name}" in PATH, which {need} needs') from None
     try:
         reading, writing = os.pipe()
     except OSError as error:
-        raise _no_syslog(error.errno or 0) from None
+        raise _no_helper(name, need, error.errno or 0) from None
     try:
-        return writing, _spawn_logger(program, reading, tag, priority)
+        return writing, _spawn_helper(program, words, reading, target)
     except NotStarted as failure:
         os.close(writing)
-        raise _no_syslog(failure.error) from None
+        raise _no_helper(name, need, failure.error) from None
     except (OSError, ValueError) as error:
         os.close(writing)
-        raise _no_syslog(error_number(error)) from None
+        raise _no_helper(name, need, error_number(error)) from None
     finally:
         os.close(reading)
 
 
-def _no_syslog(error: int) -> StartError:
-    text = f"the logger that syslog needs cannot be started: {os.strerror(error)}"
+def _no_helper(name: str, need: str, error: int) -> StartError:
+    text = f"the {name} that {need} needs cannot be started: {os.strerror(error)}"
     return StartError(text, for_good=not is_passing(error))
 
 
-def _spawn_logger(program: bytes, reading: int, tag: str, priority: str) -> int:
+def _spawn_helper(program: bytes, words: Sequence[str], reading: int, target: int | None) -> int:
     seal()
     nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
     try:
-        sources = Sources(reading, nowhere, nowhere)
+        sources = Sources(reading, nowhere if target is None else target, nowhere)
         try:
             return os.posix_spawn(
                 program,
-                (b"logger", b"-t", as_bytes(tag), b"-p", as_bytes(priority)),
+                tuple(map(as_bytes, words)),
                 {b"PATH": search_path(os.environb)},
                 file_actions=tuple(
-                    (os.POSIX_SPAWN_DUP2, source, target)
-                    for target, source in enumerate(sources.of)
+                    (os.POSIX_SPAWN_DUP2, source, number)
+                    for number, source in enumerate(sources.of)
                 ),
                 setsid=True,
                 setsigmask=(),
