@@ -46,17 +46,21 @@ class Account:
 
     def grant(self, namespace: str, name: str = STARTING) -> None:
         """Give it rights."""
-        subject = {"kind": "ServiceAccount", "name": self.NAME, "namespace": self._namespace}
-        binding = {
-            "metadata": {"name": name},
-            "roleRef": {"apiGroup": _GROUP, "kind": "Role", "name": name},
-            "subjects": [subject],
-        }
+        binding = binding_of(name, self._namespace, self.NAME)
         self._cluster.api().create("rolebindings", namespace, binding)
 
     def revoke(self, namespace: str, name: str = STARTING) -> None:
         """Take them away."""
         self._cluster.api().delete("rolebindings", namespace, name)
+
+
+def binding_of(role: str, namespace: str, account: str) -> Object:
+    """A binding of a role, with the name of that, to a service account of this namespace."""
+    return {
+        "metadata": {"name": role},
+        "roleRef": {"apiGroup": _GROUP, "kind": "Role", "name": role},
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
+    }
 
 
 def _rules() -> dict[str, list[Object]]:

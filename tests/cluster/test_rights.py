@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kron.core.instant import to_text
 from kron.kube.resource.run import job_name
+from tests.cluster.account import binding_of
 from tests.cluster.audit import Request
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kronjobs import NEVER, KronJobs, job_template, wait_for
@@ -68,6 +69,12 @@ def test_in_one_namespace_it_may_the_same_as_in_all() -> None:
     assert rules_of("kron-operator-lease", "namespaced/rbac.yaml") == lease
 
 
+READING = [
+    {"apiGroups": [group], "resources": [plural], "verbs": ["list", "watch"]}
+    for group, plural in (("kron.io", "kronjobs"), ("batch", "jobs"))
+]
+
+
 def test_without_a_right_it_says_which(
     cluster: ControlPlane, namespace: str, tmp_path: Path
 ) -> None:
@@ -78,8 +85,11 @@ def test_without_a_right_it_says_which(
     with Operator(cluster, namespace, tmp_path, kubeconfig=kubeconfig) as operator:
         operator.launch()
         wait_for(lambda: "cannot list resource" in operator.said(), "it says what it may not list")
-        wait_for(lambda: "cannot get resource" in operator.said(), "and what it may not get")
         assert operator.http("/readyz")[0] == 503
+        api.create("roles", namespace, {"metadata": {"name": "reader"}, "rules": READING})
+        api.create("rolebindings", namespace, binding_of("reader", namespace, "powerless"))
+        operator.wait_until_ready()
+        wait_for(lambda: "cannot get resource" in operator.said(), "and what it may not get")
         assert operator.stop() == 0
 
 

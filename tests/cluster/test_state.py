@@ -172,7 +172,8 @@ def test_a_corrupt_ledger_is_begun_anew_and_a_newer_one_left_alone(
     kronjobs.make("newer", slot.aim("newer", gone_s))
     write_ledger(kronjobs, "newer", newer)
     operator.start()
-    wait_until_seen(kronjobs, *CORRUPT, "newer")
+    wait_until_seen(kronjobs, *CORRUPT)
+    kronjobs.wait_for_condition("newer", "SchedulingError")
     # Without its ledger, it owes nothing from before, and runs from now on.
     for name in CORRUPT:
         assert ended(kronjobs.status(name)) == (None, None, None)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kron.kube.operator.history import surplus
-from tests.kube.operator.made import HOUR_S, T0, finished, kronjob, ledger, member, run
+from tests.kube.operator.made import HOUR_S, T0, finished, intent, kronjob, ledger, member, run
 from tests.soak import examples
 
 
@@ -54,6 +54,9 @@ def test_a_job_is_kept_until_the_stored_ledger_has_its_period() -> None:
     made = member(job, known=ledger(T0), stored=ledger(T0 + HOUR_S))
     made.kronjob = kronjob(successfulJobsHistoryLimit=0)
     assert surplus(made) == []
+    made = member(job, known=ledger(T0), stored=ledger(T0, starting=(intent(T0),)))
+    made.kronjob = kronjob(successfulJobsHistoryLimit=0)
+    assert surplus(made) == []  # without the Job, the next leader would start it
     made = member(job, known=ledger(T0), stored=ledger(through_s=T0))
     made.kronjob = kronjob(successfulJobsHistoryLimit=0)
     assert surplus(made) == [job]

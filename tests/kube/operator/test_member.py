@@ -14,6 +14,7 @@ from kron.kube.resource.run import Run
 from kron.kube.resource.status import ActiveRun, Status
 from tests.kube.operator.made import (
     HOUR_S,
+    SCHEDULE,
     T0,
     ended,
     finished,
@@ -65,7 +66,7 @@ def test_a_job_that_is_being_made_right_now_is_not_unknown() -> None:
     made = member(run("new", T0), known=ledger(T0, starting=(intent(T0),)))
     assert made.kronjob is not None
     decision = decide_at(made.kronjob.schedule, made.kronjob.identity, T0)
-    made.starting.append(Pending(made, decision, T0, replaces=False))
+    made.starting.append(Pending(made, decision, SCHEDULE, T0, replaces=False))
     assert made.is_starting(T0)
     assert not made.is_starting(T0 + HOUR_S)
     assert made.unknown_runs() == []

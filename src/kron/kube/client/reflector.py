@@ -35,6 +35,9 @@ if TYPE_CHECKING:
         def keep(self, names: set[Key], namespace: str | None) -> None:
             """After a list: of `namespace` (None: all), forget whoever is not in it."""
 
+        def restored(self) -> None:
+            """The storage is an older one: versions that follow may be lower than those before."""
+
 
 _WATCH_S = 300
 """How long a watch is asked for, at least; up to twice as long, so that not all end at once."""
@@ -83,6 +86,8 @@ class Reflector:
         """What the sink has."""
         self._told: dict[Key, str] = {}
         """What the watch told since the list under way began, deletions too."""
+        self._latest = ""
+        """The version that the server had at last, as far as it told."""
         self._floor = ""
         """The version of the last list. A watch that is behind it tells old news."""
         self._failures = 0
@@ -115,6 +120,8 @@ class Reflector:
             pages = self._client.pages(self._resource, self._namespace, selector=self._selector)
             async with aclosing(pages):
                 async for items, at_version in pages:
+                    if not (is_watched or version) and is_older(at_version, self._latest):
+                        self._sink.restored()
                     version = at_version
                     for obj in items:
                         key, at = self._identity(obj)
@@ -124,7 +131,7 @@ class Reflector:
                 if not is_newer(self._told.get(key, version), version):
                     del self._versions[key]
             self._told.clear()
-            self._floor = version
+            self._floor = self._latest = version
             self._sink.keep(set(self._versions), self._namespace)
             self.synced.set()
             return version
@@ -173,12 +180,12 @@ class Reflector:
     def _take(self, kind: str, obj: Object) -> None:
         """What a watch tells."""
         if kind == "BOOKMARK":
-            self._version = _version(self._resource, obj)
+            self._version = self._latest = _version(self._resource, obj)
             return
         key, version = self._identity(obj)
         if is_newer(version, self._floor):
             self._take_newer(kind, key, version, obj)
-        self._version = version
+        self._version = self._latest = version
 
     def _take_newer(self, kind: str, key: Key, version: str, obj: Object) -> None:
         known = self._versions.get(key)
@@ -233,6 +240,11 @@ def is_newer(version: str, than: str) -> bool:
         mine, other = version.lstrip("0"), than.lstrip("0")
         return (len(mine), mine) > (len(other), other)
     return version != than
+
+
+def is_older(version: str, than: str) -> bool:
+    """Whether one version of an object comes before another, as far as they can be compared."""
+    return version != than and not is_newer(version, than)
 
 
 def _version(resource: Resource, obj: Object) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from kron.core.errors import Code, KronError
 from kron.engine.actions import SUSPENDED
+from kron.kube.client.reflector import is_older
 from kron.kube.operator.condition import says_invalid, trouble_of
 from kron.kube.operator.history import History
 from kron.kube.operator.member import Member
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 INVALID = "the spec is no longer valid"
 DELETED = "the KronJob is being deleted"
+_BEFORE_ALL = "1"
+"""A version that comes before all others, and for which no write is taken."""
 
 
 class Enrolment:
@@ -77,7 +80,7 @@ class Enrolment:
             self._take_up(member)
             return
         before = member.metadata
-        if _is_older(metadata.resource_version, before.resource_version):
+        if is_older(metadata.resource_version, before.resource_version):
             return
         member.metadata = metadata
         is_known = metadata.resource_version == before.resource_version
@@ -101,11 +104,13 @@ class Enrolment:
             if namespace in (None, member.metadata.namespace) and member.key not in names:
                 self._remove(member)
 
-    def lead(self, *, leads: bool) -> None:
-        """Begin to act, or stop: then the ledgers are those that the API server has."""
-        self.is_leading = leads
-        if leads:
-            return
+    def restored(self) -> None:
+        """The API server's storage is an older one: what is older than what is known is right."""
+        for member in self._roster:
+            member.metadata = member.metadata.replace(resource_version=_BEFORE_ALL)
+
+    def reset(self) -> None:
+        """Forget what a leader had in mind: the ledgers are those that the API server has."""
         for member in self._roster:
             member.ledger = member.stored.ledger if member.stored else None
             member.trouble = trouble_of(member.stored)
@@ -127,6 +132,7 @@ class Enrolment:
         except KronError as error:
             if error.code is Code.LEDGER_NEWER:
                 member.frozen = str(error)
+                member.stored = status_from_json(_without_ledger(obj))
                 return False
             self._journal.event(
                 Event.STATE_CORRUPT,
@@ -234,6 +240,9 @@ class Jobs:
         for member in self._roster.keep_runs(names, namespace):
             self._changed(member)
 
+    def restored(self) -> None:
+        """The API server's storage is an older one: a Job is what it is said to be, as ever."""
+
     def _changed(self, member: Member | None) -> None:
         if member is None or not self._is_leading():
             return
@@ -244,5 +253,6 @@ class Jobs:
             self._recorder.touch(member, TIDY_DELAY_S)
 
 
-def _is_older(version: str, than: str) -> bool:
-    return version.isdigit() and than.isdigit() and int(version) < int(than)
+def _without_ledger(obj: Object) -> Object:
+    status = {name: value for name, value in obj["status"].items() if name != "ledger"}
+    return {**obj, "status": status}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 
-from kron.core.instant import from_text
 from kron.kube.client.client import Client
 from kron.kube.client.errors import ApiError
 from kron.kube.client.resources import JOBS
@@ -31,17 +30,12 @@ def surplus(member: Member) -> list[Run]:
         *_beyond(successful, kronjob.successful_limit),
         *_beyond(failed, kronjob.failed_limit),
     ]
-    return [run for run in found if not run.period or _is_stored(member, run)]
+    return [run for run in found if member.has_stored(run)]
 
 
 def _beyond(runs: Iterable[Run], limit: int) -> list[Run]:
     ordered = sorted(runs, key=lambda run: (run.finished_s or 0, run.created_s, run.name))
     return ordered[: max(0, len(ordered) - limit)]
-
-
-def _is_stored(member: Member, run: Run) -> bool:
-    ledger = member.stored.ledger if member.stored else None
-    return ledger is not None and ledger.is_handled(from_text(run.period))
 
 
 class History:

@@ -11,6 +11,7 @@ from kron.kube.operator.condition import Trouble, conditions
 from kron.kube.resource.kronjob import KronJob, Metadata
 from kron.kube.resource.run import Run, job_name
 from kron.kube.resource.status import ActiveRun, Status
+from kron.kube.resource.status_fields import MOST_ACTIVE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,6 +113,21 @@ class Member:
         coming = min(step.plan.decisions if step.plan else (), key=due_s, default=None)
         self.next = None if coming is None else (coming.nominal_s, coming.chosen_s)
 
+    def has_stored(self, run: Run) -> bool:
+        """Whether the API server would know without this Job of its that the period has run.
+
+        As long as it would not, the Job may not be deleted: it is all that is known of its run.
+        """
+        ledger = self.stored.ledger if self.stored else None
+        if not run.period:
+            return True
+        nominal_s = from_text(run.period)
+        return (
+            ledger is not None
+            and ledger.is_handled(nominal_s)
+            and all(intent.nominal_s != nominal_s for intent in ledger.starting)
+        )
+
     def unknown_runs(self) -> list[Run]:
         """Its Jobs for periods of which the ledger does not know that they ran."""
         ledger = self.ledger
@@ -138,7 +154,9 @@ class Member:
 
     def status(self, now_s: int) -> Status:
         """Its status as it should be."""
-        active = self.active_runs()
+        if self.frozen and self.stored is not None:
+            return self.stored.replace(conditions=conditions(self, now_s))
+        active = self.active_runs()[:MOST_ACTIVE]
         return Status(
             generation=self.metadata.generation,
             ledger=self.ledger,

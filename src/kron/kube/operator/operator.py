@@ -88,7 +88,7 @@ class Operator:
             clock,
             may_act,
             self._see,
-            self._history.touch,
+            self._status_stored,
         )
         is_idle = self._recorder.is_idle
         self._reporter = Reporter(
@@ -143,7 +143,13 @@ class Operator:
         async with asyncio.TaskGroup() as group:
             for reflector in self._reflectors:
                 group.create_task(reflector.run())
-            group.create_task(self._election.run(self._lead))
+            group.create_task(self._campaign())
+
+    async def _campaign(self) -> None:
+        """Stand for election once everything is read: another may be able to begin at once."""
+        for reflector in self._reflectors:
+            await reflector.synced.wait()
+        await self._election.run(self._lead)
 
     @property
     def starting(self) -> int:
@@ -160,8 +166,6 @@ class Operator:
 
     async def _lead(self) -> None:
         """Act, until cancelled. What another leader wrote has to be known before that."""
-        for reflector in self._reflectors:
-            await reflector.synced.wait()
         await self._read_again()
         loop = asyncio.get_running_loop()
         try:
@@ -170,18 +174,25 @@ class Operator:
                 group.create_task(self._recorder.run())
                 group.create_task(self._reporter.run())
                 group.create_task(self._history.run())
-                self._enrolment.lead(leads=True)
-                await self._take_up()
-                self._journal.event(Event.READY, version=kron.__version__, jobs=len(self._roster))
-                loop.add_reader(self._timer.fileno(), self._timer_fired)
-                while True:
-                    self._arm()
-                    await self._enrolment.changed.wait()
-                    self._enrolment.changed.clear()
+                try:
+                    await self._act()
+                finally:  # before anybody waits: what comes due from now on is the next leader's
+                    self._enrolment.is_leading = False
+                    loop.remove_reader(self._timer.fileno())
         finally:
-            loop.remove_reader(self._timer.fileno())
             await self._starter.settle()
-            self._enrolment.lead(leads=False)
+            self._enrolment.reset()
+
+    async def _act(self) -> None:
+        """Take everything up, and then whatever comes due or changes."""
+        self._enrolment.is_leading = True
+        await self._take_up()
+        self._journal.event(Event.READY, version=kron.__version__, jobs=len(self._roster))
+        asyncio.get_running_loop().add_reader(self._timer.fileno(), self._timer_fired)
+        while True:
+            self._arm()
+            await self._enrolment.changed.wait()
+            self._enrolment.changed.clear()
 
     async def _read_again(self) -> None:
         """Read everything as it is now: a watch may lag behind what the last leader did."""
@@ -207,6 +218,10 @@ class Operator:
 
     def _see(self, kronjob: dict[str, Any]) -> None:
         self._enrolment.put(kronjob)
+
+    def _status_stored(self, member: Member) -> None:
+        self._history.touch(member)
+        self._starter.changed(member)
 
     def _timer_fired(self) -> None:
         if not self._timer.read():

@@ -17,19 +17,29 @@ class Pending:
     __slots__ = (
         "decision",
         "given_up",
+        "gone",
         "is_doubtful",
         "is_new",
         "latest_s",
         "member",
         "replaces",
+        "schedule_text",
         "task",
     )
 
     def __init__(
-        self, member: Member, decision: Decision, latest_s: int, *, replaces: bool
+        self,
+        member: Member,
+        decision: Decision,
+        schedule_text: str,
+        latest_s: int,
+        *,
+        replaces: bool,
     ) -> None:
         self.member = member
         self.decision = decision
+        self.schedule_text = schedule_text
+        """What it was decided by: the KronJob may be edited before its Job is there."""
         self.latest_s = latest_s
         """Until when it may still be made."""
         self.replaces = replaces
@@ -37,6 +47,8 @@ class Pending:
         """It was not tried yet."""
         self.is_doubtful = False
         """A try got no answer that says whether the Job was made."""
+        self.gone: frozenset[str] = frozenset()
+        """The uids of Jobs of the KronJob that went meanwhile: its own may be among them."""
         self.given_up: tuple[Outcome, str] | None = None
         """How its period ends, if the Job is not made by the try that is under way."""
         self.task: asyncio.Task[None] | None = None

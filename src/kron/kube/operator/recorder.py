@@ -1,8 +1,8 @@
 """The recorder: writes the status of KronJobs, one request each however much has changed.
 
 A status that is as the API server has it is not written. While Jobs wait for their first try,
-statuses wait for them. A write says which version of the KronJob it is about; if that has changed,
-the KronJob is read again, and nothing that another wrote is lost.
+statuses wait for them, though not for long. A write says which version of the KronJob it is about;
+if that has changed, the KronJob is read again, and nothing that another wrote is lost.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from kron.waking.clock import Clock
 WRITERS = 16
 TIDY_DELAY_S = 1.0
 """How long what is not urgent waits for more of its kind: a Job that has finished."""
+MOST_HELD_S = 5.0
+"""How long statuses wait for Jobs. Where Jobs never cease to come, both have to be written."""
 _GONE = 404
 _CONFLICT = 409
 
@@ -57,9 +59,12 @@ class Recorder:
         self._dirty: dict[Member, None] = {}
         self._busy: set[Member] = set()
         self._tries: dict[Member, int] = {}
+        self._conflicts: dict[Member, int] = {}
         self._held = 0
+        self._patience: asyncio.TimerHandle | None = None
+        """Runs from the first of the Jobs that statuses wait for, while they do."""
         self.is_idle = asyncio.Event()
-        """Set while no Job waits for its first try."""
+        """Set while nothing has to wait for the first try of a Job."""
         self.is_idle.set()
         self._work = asyncio.Event()
         self._timers: dict[Member, asyncio.TimerHandle] = {}
@@ -83,18 +88,29 @@ class Recorder:
         """It is gone."""
         self._dirty.pop(member, None)
         self._tries.pop(member, None)
+        self._conflicts.pop(member, None)
 
     def hold(self) -> None:
         """A Job is to be made: statuses have time."""
         self._held += 1
-        self._work.clear()
-        self.is_idle.clear()
+        if self._held == 1:
+            loop = asyncio.get_running_loop()
+            self._patience = loop.call_later(MOST_HELD_S, self._lose_patience)
+            self._work.clear()
+            self.is_idle.clear()
 
     def let_go(self) -> None:
         """The Job was tried."""
         self._held -= 1
         if not self._held:
-            self.is_idle.set()
+            self._lose_patience()
+
+    def _lose_patience(self) -> None:
+        """Let statuses be written until the next Job is to be made that has none before it."""
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+        self.is_idle.set()
         self._wake()
 
     async def run(self) -> None:
@@ -110,6 +126,7 @@ class Recorder:
             self._dirty.clear()
             self._busy.clear()
             self._tries.clear()
+            self._conflicts.clear()
 
     async def _work_on(self) -> None:
         while True:
@@ -150,6 +167,7 @@ class Recorder:
         finally:
             member.writing = None
         self._tries.pop(member, None)
+        self._conflicts.pop(member, None)
         member.stored = status
         # The write named the version that we knew, so nothing but the version has changed.
         version = read_metadata(seen).resource_version
@@ -160,7 +178,10 @@ class Recorder:
         if error.status == _GONE:
             return  # the watch tells of it
         if error.status == _CONFLICT:
-            await self._read_again(member)
+            # Once is an everyday matter. Again and again, something is wrong with the versions.
+            conflicts = self._conflicts.get(member, 0)
+            self._conflicts[member] = conflicts + 1
+            await self._read_again(member, retry_delay_s(error, conflicts) if conflicts else 0.0)
             return
         tries = self._tries.get(member, 0)
         self._tries[member] = tries + 1
@@ -168,7 +189,7 @@ class Recorder:
             self._tell(member, error)
         self._later(member, retry_delay_s(error, tries))
 
-    async def _read_again(self, member: Member) -> None:
+    async def _read_again(self, member: Member, delay_s: float) -> None:
         try:
             seen = await self._client.get(KRONJOBS, *member.key)
         except ApiError as error:
@@ -176,7 +197,7 @@ class Recorder:
                 self._later(member, retry_delay_s(error, 2))
             return
         self._see(seen)
-        self.touch(member)
+        self.touch(member, delay_s)
 
     def _later(self, member: Member, delay_s: float) -> None:
         loop = asyncio.get_running_loop()
@@ -193,7 +214,7 @@ class Recorder:
         self._timers[member] = loop.call_later(delay_s, now)
 
     def _wake(self) -> None:
-        if self._dirty and not self._held:
+        if self._dirty and self.is_idle.is_set():
             self._work.set()
 
     def _tell(self, member: Member, error: ApiError) -> None:
@@ -209,8 +230,8 @@ class Recorder:
 def _body(member: Member, status: Status) -> bytes:
     """A merge patch. The version and the uid make it one of this KronJob as we know it."""
     values = status_to_json(status)
-    if member.frozen:
-        del values["ledger"]  # a newer operator wrote it
+    if member.frozen:  # a newer operator wrote all else
+        values = {"conditions": values["conditions"]}
     metadata = member.metadata
     body = {
         "metadata": {"resourceVersion": metadata.resource_version, "uid": metadata.uid},

@@ -56,13 +56,13 @@ class Replacer:
             if left_s <= 0:
                 self._stays(pending, active[0])
                 return False
-            present = next((run for run in active if run.uid not in deleted), None)
-            if present is None:
+            present = [run for run in active if run.uid not in deleted and member.has_stored(run)]
+            if not present:
                 await self._changes.wait(member, left_s)
                 continue
-            error = await self._delete(pending, present)
+            error = await self._delete(pending, present[0])
             if error is None:
-                deleted.add(present.uid)
+                deleted.add(present[0].uid)
             else:
                 await asyncio.sleep(min(left_s, retry_delay_s(error, tries)))
                 tries += 1

@@ -42,6 +42,16 @@ class Roster:
     def remove(self, member: Member) -> None:
         """Forget a member. Its Jobs are forgotten when they are gone."""
         del self.members[member.key]
+        self._tidy(member.key)
+
+    def put_made(self, run: Run, gone: frozenset[str]) -> None:
+        """A Job is there according to an answer: the watch may have told of it, and know better.
+
+        `gone`: the uids of the Jobs that have gone since it was asked for.
+        """
+        known = self._runs.get((run.namespace, run.kronjob), {}).get(run.name)
+        if run.uid not in gone and (known is None or known.uid != run.uid):
+            self.put_run(run)
 
     def put_run(self, run: Run) -> Member | None:
         """A Job is there, or has changed. The member that it belongs to, if it is known."""
@@ -53,11 +63,14 @@ class Roster:
 
     def drop_run(self, namespace: str, name: str, kronjob: str) -> Member | None:
         """A Job is gone."""
-        runs = self._runs.get((namespace, kronjob), {})
-        run = runs.pop(name, None)
-        if not runs and (namespace, kronjob) not in self.members:
-            self._runs.pop((namespace, kronjob), None)
-        return None if run is None else self._owner(run)
+        key = (namespace, kronjob)
+        run = self._runs.get(key, {}).pop(name, None)
+        self._tidy(key)
+        owner = None if run is None else self._owner(run)
+        if run is not None and owner is not None:
+            for pending in owner.starting:
+                pending.gone |= {run.uid}
+        return owner
 
     def keep_runs(self, names: Iterable[Key], namespace: str | None) -> list[Member]:
         """Forget the Jobs that are not among these; the members that lost some."""
@@ -71,6 +84,10 @@ class Roster:
         ]
         owners = {self.drop_run(run.namespace, run.name, run.kronjob) for run in gone}
         return [owner for owner in owners if owner is not None]
+
+    def _tidy(self, key: Key) -> None:
+        if key not in self.members and not self._runs.get(key):
+            self._runs.pop(key, None)
 
     def _owner(self, run: Run) -> Member | None:
         member = self.members.get((run.namespace, run.kronjob))

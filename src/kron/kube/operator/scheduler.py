@@ -8,11 +8,15 @@ lost in between is found again from the Jobs (`take_up`).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from kron.core.decision import Decision, decide_at
 from kron.core.duration import SECOND_NS
+from kron.core.errors import KronError
 from kron.core.instant import to_text
+from kron.core.parser import parse_schedule
 from kron.engine.actions import Outcome, Reschedule, Settle, SettleMany, Start
+from kron.engine.ledger import Intent, Ledger
 from kron.engine.recovery import Adopt, Conclude, Evidence, Restart, recover
 from kron.engine.step import Step, latest_start_s, step
 from kron.kube.operator.member import Member
@@ -55,14 +59,14 @@ class Scheduler:
     def take_up(self, member: Member, now_ns: int) -> None:
         """Begin to act for a member: find out what became of its runs, and step it."""
         now_s = now_ns // SECOND_NS
-        if member.kronjob is not None:
+        if member.kronjob is not None and member.can_run:
             self.adopt(member)
             self._recover(member, member.kronjob, now_s)
         self.step([member], now_ns)
 
     def adopt(self, member: Member) -> None:
         """Take note of Jobs that are there and of which its ledger does not know."""
-        if member.kronjob is None:
+        if member.kronjob is None or not member.can_run:
             return
         for run in member.unknown_runs():
             member.adopt(run)
@@ -110,7 +114,13 @@ class Scheduler:
                 case Start():
                     self._journal.trigger(kronjob, action.decision, now_s)
                     self._starter.request(
-                        self._pending(member, kronjob, action.decision, replaces=action.replaces)
+                        Pending(
+                            member,
+                            action.decision,
+                            kronjob.schedule_text,
+                            self._latest_s(kronjob, action.decision),
+                            replaces=action.replaces,
+                        )
                     )
                 case Settle():
                     active_job = member.active_job
@@ -141,26 +151,39 @@ class Scheduler:
                 active=active,
                 slack_s=self._slack_s,
             )
+            decided_now = decide_at(kronjob.schedule, kronjob.identity, intent.nominal_s)
+            decision, text = _as_decided(decided_now, kronjob, member.ledger, intent)
             member.ledger = found.ledger
-            decision = decide_at(kronjob.schedule, kronjob.identity, intent.nominal_s)
             match found.action:
                 case Restart(replaces=replaces):
-                    if decision.chosen_s != intent.chosen_s:
-                        # Edited since: it keeps the time that it had, and the log has it.
-                        decision = decision.replace(chosen_s=intent.chosen_s)
-                    else:
+                    if decision == decided_now:
                         self._journal.decisions(kronjob, (decision,))
                     self._journal.trigger(kronjob, decision, now_s)
-                    pending = self._pending(member, kronjob, decision, replaces=replaces)
+                    latest_s = self._latest_s(kronjob, decision)
+                    pending = Pending(member, decision, text, latest_s, replaces=replaces)
                     self._starter.request(pending)
                 case Conclude(outcome=outcome, reason=reason):
                     self._settlement.told(member, decision, outcome, reason)
                 case Adopt():
                     raise AssertionError("what has no Job cannot be adopted")
 
-    def _pending(
-        self, member: Member, kronjob: KronJob, decision: Decision, *, replaces: bool
-    ) -> Pending:
+    def _latest_s(self, kronjob: KronJob, decision: Decision) -> int:
         assert decision.chosen_s is not None  # only a chosen period starts
-        latest_s = latest_start_s(kronjob.schedule, decision.chosen_s, self._slack_s)
-        return Pending(member, decision, latest_s, replaces=replaces)
+        return latest_start_s(kronjob.schedule, decision.chosen_s, self._slack_s)
+
+
+def _as_decided(
+    decided_now: Decision, kronjob: KronJob, ledger: Ledger, intent: Intent
+) -> tuple[Decision, str]:
+    """The decision that an intent came of, and the text that it was made by.
+
+    If the KronJob was edited since, the period keeps the time that it had, and the log has it.
+    """
+    if decided_now.chosen_s == intent.chosen_s:
+        return decided_now, kronjob.schedule_text
+    with suppress(KronError):  # an operator of another version may have written it
+        schedule = parse_schedule(ledger.schedule)
+        before = decide_at(schedule, kronjob.identity, intent.nominal_s)
+        if before.chosen_s == intent.chosen_s:
+            return before, ledger.schedule
+    return decided_now.replace(chosen_s=intent.chosen_s), kronjob.schedule_text

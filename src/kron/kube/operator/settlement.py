@@ -131,6 +131,6 @@ class Settlement:
     def _executed(self, pending: Pending, run: Run) -> None:
         member = pending.member
         assert member.ledger is not None  # it has the intent
-        self._roster.put_run(run)
+        self._roster.put_made(run, pending.gone)
         member.ledger = member.ledger.with_started(pending.decision.nominal_s)
         member.trouble = None

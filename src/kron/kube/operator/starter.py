@@ -92,10 +92,12 @@ class Starter:
             for other in before:
                 other.given_up = (Outcome.SKIPPED, SUPERSEDED)
             self._changes.tell(member)
+        assert self._group is not None  # only a leader is asked
+        task = self._group.create_task(self._run(pending, before))
+        task.add_done_callback(lambda _: self._over(pending))  # even if it never began
+        pending.task = task
         member.starting.append(pending)
         self._recorder.hold()
-        assert self._group is not None  # only a leader is asked
-        pending.task = self._group.create_task(self._run(pending, before))
 
     def give_up(self, member: Member, reason: str) -> None:
         """Make no more Jobs for it, apart from those that are being made at this moment."""
@@ -119,11 +121,11 @@ class Starter:
             await asyncio.wait(self._under_way, timeout=self._creation_s)
 
     async def _run(self, pending: Pending, before: list[Pending]) -> None:
-        member = pending.member
         try:
             if pending.replaces:
                 self._let_go(pending)
-                self._recorder.touch(member)  # it may take a while, and a crash must not forget it
+                # It may take a while, and a crash must not forget it.
+                self._recorder.touch(pending.member)
                 tasks = [other.task for other in before if other.task is not None]
                 await asyncio.gather(*tasks, return_exceptions=True)
                 if not await self._replacer.make_room(pending):
@@ -131,11 +133,13 @@ class Starter:
             await self._create(pending)
         except NotLeadingError:
             pass  # the next leader sees to it
-        finally:
-            self._let_go(pending)
-            if pending in member.starting:
-                member.starting.remove(pending)
-            self._recorder.touch(member)
+
+    def _over(self, pending: Pending) -> None:
+        """Its task has ended, in whatever way."""
+        self._let_go(pending)
+        if pending in pending.member.starting:
+            pending.member.starting.remove(pending)
+        self._recorder.touch(pending.member)
 
     def _let_go(self, pending: Pending) -> None:
         """It was tried once, so statuses need not wait for it any longer."""
@@ -176,7 +180,9 @@ class Starter:
             if pending.given_up or kronjob is None:
                 return NOT_ASKED_FOR
             self._check_leading()
-            manifest = run_manifest(kronjob, pending.decision, self._slack_s)
+            manifest = run_manifest(
+                kronjob, pending.decision, self._slack_s, schedule_text=pending.schedule_text
+            )
             body = json.dumps(manifest, separators=(",", ":")).encode()
             creation = asyncio.ensure_future(
                 self._client.create(
@@ -238,12 +244,16 @@ class Starter:
         self._settlement.ended(pending, outcome, reason)
 
     async def _pause(self, pending: Pending, delay_s: float) -> bool:
-        """Wait for the next try; False if there is to be none."""
-        if self._is_over(pending):
-            return False
-        left_s = (pending.latest_s + 1) - self._clock.now_ns() / SECOND_NS
-        await self._changes.wait(pending.member, min(delay_s, left_s))
-        return not self._is_over(pending)
+        """Wait for the next try, whatever becomes of its other Jobs; False: there is to be none."""
+        loop = asyncio.get_running_loop()
+        possible_s = (pending.latest_s + 1) - self._clock.now_ns() / SECOND_NS
+        until_s = loop.time() + min(delay_s, possible_s)
+        while not self._is_over(pending):
+            left_s = until_s - loop.time()
+            if left_s <= 0:
+                return True
+            await self._changes.wait(pending.member, left_s)
+        return False
 
     def _is_over(self, pending: Pending) -> bool:
         return bool(pending.given_up) or self._clock.now_ns() // SECOND_NS > pending.latest_s

@@ -81,7 +81,7 @@ JOB_TEMPLATE = Field(
             "spec",
             Kind.OBJECT,
             "The Job's spec, as in any Job of batch/v1. ttlSecondsAfterFinished is made longer "
-            "where policy.deadline asks for it: a Job that is gone could be started again.",
+            "than policy.deadline by a minute: a Job that is gone could be started again.",
             is_required=True,
             is_open=True,
             members=(_POD,),

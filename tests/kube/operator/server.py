@@ -1,0 +1,240 @@
+"""An API server in memory, for what a real one cannot be made to do at will: to tell of two changes
+in one breath, to answer after its watch has told, to come back with an older storage.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import suppress
+from copy import deepcopy
+from itertools import chain
+from typing import Any, cast
+
+from kron.kube.client.client import Client
+from kron.kube.client.errors import SILENT, ApiError, no_answer
+from kron.kube.client.resources import Resource
+from kron.kube.operator.member import Member
+from kron.kube.operator.metrics import Metrics
+from kron.kube.operator.operator import Operator
+from kron.kube.operator.settings import Settings
+from kron.kube.resource.kronjob import read_kronjob
+from kron.logs.journal import Journal
+from kron.waking.clock import Clock
+from kron.waking.timer import WallTimer
+from tests.kube.client.server import run as run_within_bounds
+from tests.kube.client.server import until
+
+Object = dict[str, Any]
+NAMESPACE = "ns"
+CONFLICT = ApiError(409, "it has changed", reason="Conflict")
+
+
+def kronjob(name: str = "a", **spec: Any) -> Object:
+    """A KronJob with a period each minute, which nobody has seen yet."""
+    pod = {"restartPolicy": "Never", "containers": [{"name": "run", "image": "none"}]}
+    return {
+        "apiVersion": "kron.io/v1alpha1",
+        "kind": "KronJob",
+        "metadata": {"namespace": NAMESPACE, "name": name, "uid": f"u-{name}", "generation": 1},
+        "spec": {
+            "schedule": "* * * * *",
+            "jobTemplate": {"spec": {"template": {"spec": pod}}},
+            **spec,
+        },
+    }
+
+
+def seen(obj: Object, **more: Any) -> Object:
+    """One that was first seen long ago, so that a run is owed if it has a deadline.
+
+    `more` are further fields of its ledger.
+    """
+    first = {"schema": 1, "schedule": read_kronjob(obj).job.text, "since": "2026-01-01T00:00:00Z"}
+    return obj | {"status": {"ledger": first | {"handled": [], "starting": []} | more}}
+
+
+class Server:
+    """Objects, versions and watches, and hooks where a test wants to step in."""
+
+    def __init__(self) -> None:
+        self.version = 100
+        self.objects: dict[str, dict[str, Object]] = {
+            "kronjobs": {},
+            "jobs": {},
+            "leases": {},
+            "events": {},
+        }
+        self.requests: list[tuple[str, str, str]] = []
+        self.on_create_job: Callable[[Object], Coroutine[Any, Any, None]] | None = None
+        self.on_job_made: Callable[[Object], Coroutine[Any, Any, None]] | None = None
+        self.on_patch: Callable[[], Coroutine[Any, Any, None]] | None = None
+        self._watches: dict[str, list[asyncio.Queue[tuple[str, Object] | None]]] = {
+            "kronjobs": [],
+            "jobs": [],
+        }
+
+    # What tests do
+
+    def put(self, plural: str, obj: Object) -> Object:
+        """Store an object, and tell the watches."""
+        stored, name = deepcopy(obj), obj["metadata"]["name"]
+        self.version += 1
+        stored["metadata"]["resourceVersion"] = str(self.version)
+        kind = "MODIFIED" if name in self.objects[plural] else "ADDED"
+        self.objects[plural][name] = stored
+        self._tell(plural, kind, stored)
+        return deepcopy(stored)
+
+    def edit(self, name: str, **spec: Any) -> None:
+        """Change fields of a KronJob's spec."""
+        obj = deepcopy(self.objects["kronjobs"][name])
+        obj["spec"] |= spec
+        obj["metadata"]["generation"] += 1
+        self.put("kronjobs", obj)
+
+    def remove(self, plural: str, name: str) -> None:
+        """Delete an object, and tell the watches."""
+        obj = self.objects[plural].pop(name)
+        self.version += 1
+        obj["metadata"]["resourceVersion"] = str(self.version)
+        self._tell(plural, "DELETED", obj)
+
+    def cut_watches(self) -> None:
+        """Let every watch end, so that everything is listed again."""
+        for queue in chain(*self._watches.values()):
+            queue.put_nowait(None)
+
+    def forget_watches(self) -> None:
+        """Whoever watched is no more."""
+        for queues in self._watches.values():
+            queues.clear()
+
+    def status(self, name: str = "a") -> Object:
+        """The status that is stored of a KronJob, {} if there is none."""
+        status: Object = self.objects["kronjobs"][name].get("status", {})
+        return status
+
+    def asked(self, verb: str, plural: str) -> list[str]:
+        """The names of the objects for which this was asked."""
+        return [name for each, of, name in self.requests if (each, of) == (verb, plural)]
+
+    # What a client sees
+
+    async def pages(
+        self, resource: Resource, *_: object, **__: object
+    ) -> AsyncIterator[tuple[list[Object], str]]:
+        await self._asked("list", resource)
+        yield deepcopy(list(self.objects[resource.plural].values())), str(self.version)
+
+    async def events(
+        self, resource: Resource, *_: object, **__: object
+    ) -> AsyncIterator[tuple[str, Object]]:
+        queue: asyncio.Queue[tuple[str, Object] | None] = asyncio.Queue()
+        self._watches[resource.plural].append(queue)
+        while (told := await queue.get()) is not None:
+            yield told  # what is there already comes without a pause, as the lines of a chunk do
+        raise no_answer("watch", "it was cut", reason=SILENT, is_sent=False)
+
+    async def get(self, resource: Resource, _: str, name: str, **__: object) -> Object:
+        await self._asked("get", resource, name)
+        return deepcopy(self._find(resource, name))
+
+    async def create(
+        self, resource: Resource, _: str, body: bytes | Object, **__: object
+    ) -> Object:
+        obj: Object = json.loads(body) if isinstance(body, bytes) else body
+        name = obj["metadata"].setdefault("name", f"event-{self.version}")
+        await self._asked("create", resource, name)
+        if resource.plural == "jobs" and self.on_create_job:
+            await self.on_create_job(obj)
+        if name in self.objects[resource.plural]:
+            raise ApiError(409, "it is there", reason="AlreadyExists")
+        obj["metadata"]["uid"] = f"uid-{self.version}"
+        made = self.put(resource.plural, obj)
+        if resource.plural == "jobs" and self.on_job_made:
+            await self.on_job_made(made)
+        return made
+
+    async def replace(
+        self, resource: Resource, _: str, name: str, body: Object, **__: object
+    ) -> Object:
+        await self._asked("update", resource, name)
+        return self.put(resource.plural, body)
+
+    async def patch(
+        self, resource: Resource, _: str, name: str, body: bytes, **__: object
+    ) -> Object:
+        await self._asked("patch", resource, name)
+        if self.on_patch:
+            await self.on_patch()
+        change = json.loads(body)
+        obj = deepcopy(self._find(resource, name))
+        if obj["metadata"]["resourceVersion"] != change["metadata"]["resourceVersion"]:
+            raise CONFLICT
+        obj["status"] = obj.get("status", {}) | change["status"]
+        return self.put(resource.plural, obj)
+
+    async def delete(self, resource: Resource, _: str, name: str, **__: object) -> None:
+        await self._asked("delete", resource, name)
+        self._find(resource, name)
+        self.remove(resource.plural, name)
+
+    async def _asked(self, verb: str, resource: Resource, name: str = "") -> None:
+        self.requests.append((verb, resource.plural, name))
+        await asyncio.sleep(0)
+
+    def _find(self, resource: Resource, name: str) -> Object:
+        try:
+            return self.objects[resource.plural][name]
+        except KeyError:
+            raise ApiError(404, "it is not there", reason="NotFound") from None
+
+    def _tell(self, plural: str, kind: str, obj: Object) -> None:
+        for queue in self._watches.get(plural, ()):
+            queue.put_nowait((kind, deepcopy(obj)))
+
+
+class Replica:
+    """An operator that works on such a server, from `start` to `stop`."""
+
+    def __init__(self, server: Server, **settings: Any) -> None:
+        clock = Clock()
+        self.metrics = Metrics()
+        self.operator = Operator(
+            Settings(identity="me", lease_namespace="kron", **settings),
+            cast("Client", server),
+            Journal(clock, path="/dev/null"),
+            self.metrics,
+            clock,
+            WallTimer(),
+        )
+        self.server = server
+        self.task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Run until it leads."""
+        self.task = asyncio.create_task(self.operator.run())
+        await until(lambda: self.operator._enrolment.is_leading)
+
+    async def stop(self) -> None:
+        """It must have gone on until now."""
+        assert self.task is not None
+        assert not self.task.done(), self.task
+        self.task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self.task
+        self.server.objects["leases"].clear()
+        self.server.forget_watches()
+
+    def member(self, name: str = "a") -> Member:
+        """What it knows of a KronJob."""
+        member = self.operator._roster.find((NAMESPACE, name))
+        assert member is not None
+        return member
+
+
+def play(test: Callable[[Server], Coroutine[Any, Any, None]]) -> None:
+    """Run a test on a new server."""
+    run_within_bounds(test(Server()))

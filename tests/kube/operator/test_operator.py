@@ -1,0 +1,342 @@
+"""The whole operator, at moments that a real API server cannot be made to have (see `server`)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+import kron
+from kron.core.decision import decide_at
+from kron.core.instant import from_text, to_text
+from kron.kube.client.errors import ApiError
+from kron.kube.operator import recorder
+from kron.kube.resource.kronjob import read_kronjob
+from kron.kube.resource.run import run_manifest
+from tests.kube.client.server import until
+from tests.kube.operator.server import Object, Replica, Server, kronjob, play, seen
+
+OWED = {"deadline": "1h"}
+WAITS = {"deadline": "1h", "suspend": True}
+DONE = {"conditions": [{"type": "Complete", "status": "True"}]}
+
+
+def this_minute() -> str:
+    now_s = int(time.time())
+    return to_text(now_s - now_s % 60)
+
+
+def test_a_start_that_is_cancelled_before_it_began_holds_nothing_up() -> None:
+    async def test(server: Server) -> None:
+        server.put("kronjobs", seen(kronjob("victim", policy=WAITS)))
+        server.put("kronjobs", kronjob("other"))
+        replica = Replica(server)
+        await replica.start()
+        await until(lambda: "conditions" in server.status("other"))
+        server.edit("victim", policy=OWED)  # a run is owed at once,
+        server.remove("kronjobs", "victim")  # and the watch tells of both in one breath
+        server.edit("other", schedule="*/2 * * * *")
+        await until(lambda: server.status("other")["observedGeneration"] == 2)
+        assert server.objects["jobs"] == {}
+        await replica.stop()
+
+    play(test)
+
+
+def test_a_job_that_has_finished_before_its_creation_was_answered_is_not_active() -> None:
+    async def finish(job: Object) -> None:
+        server_of[0].put("jobs", deepcopy(job) | {"status": DONE})
+        await asyncio.sleep(0.05)  # until the watch has told of it
+
+    server_of: list[Server] = []
+
+    async def test(server: Server) -> None:
+        server_of.append(server)
+        server.on_job_made = finish
+        server.put("kronjobs", seen(kronjob(policy=OWED)))
+        replica = Replica(server)
+        await replica.start()
+        await until(lambda: server.status().get("lastOutcome") == "executed")
+        assert replica.member().active_runs() == []
+        assert server.status()["active"] == []
+        await replica.stop()
+
+    play(test)
+
+
+def test_a_job_that_was_deleted_before_its_creation_was_answered_is_not_there() -> None:
+    async def delete(job: Object) -> None:
+        server_of[0].remove("jobs", job["metadata"]["name"])
+        await asyncio.sleep(0.05)
+
+    server_of: list[Server] = []
+
+    async def test(server: Server) -> None:
+        server_of.append(server)
+        server.on_job_made = delete
+        server.put("kronjobs", seen(kronjob(policy=OWED)))
+        replica = Replica(server)
+        await replica.start()
+        await until(lambda: server.status().get("lastOutcome") == "executed")
+        assert replica.member().own_runs() == []
+        assert server.status()["active"] == []
+        await replica.stop()
+
+    play(test)
+
+
+def test_a_job_is_not_replaced_while_it_is_all_that_is_known_of_its_run() -> None:
+    """Else the next operator would find its period overdue, and run it again."""
+    is_away = True
+
+    async def answer() -> None:
+        if is_away:
+            raise ApiError(500, "the status cannot be stored")
+
+    async def test(server: Server) -> None:
+        nonlocal is_away
+        server.on_patch = answer
+        obj = seen(kronjob(policy=OWED | {"concurrency": "replace"}))
+        read = read_kronjob(obj)
+        before = decide_at(read.schedule, read.identity, from_text(this_minute()) - 60)
+        active = run_manifest(read, before, slack_s=5)
+        active["metadata"]["uid"] = "made by an operator that could not tell of it"
+        server.put("jobs", active)
+        server.put("kronjobs", obj)
+        replica = Replica(server)
+        await replica.start()
+        await until(lambda: bool(replica.member().starting))
+        await asyncio.sleep(0.1)
+        assert server.asked("delete", "jobs") == []
+        is_away = False
+        await until(lambda: server.asked("delete", "jobs") == [active["metadata"]["name"]])
+        await until(lambda: len(server.asked("create", "jobs")) == 1)
+        await replica.stop()
+
+    play(test)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        pytest.param({"name": "x" * 53}, id="a-name-that-a-definition-without-rules-let-pass"),
+        pytest.param({"labels": {"n": 1}}, id="labels-of-no-text"),
+        pytest.param({"novelty": "of a later Kubernetes"}, id="a-field-of-the-future"),
+    ],
+)
+def test_an_odd_object_ends_nothing(odd: Object) -> None:
+    async def test(server: Server) -> None:
+        replica = Replica(server)
+        await replica.start()
+        strange = seen(kronjob("strange", policy=OWED))
+        strange["metadata"] |= odd
+        server.put("kronjobs", strange)
+        name = strange["metadata"]["name"]
+        await until(lambda: "conditions" in server.status(name))
+        is_named_well = name == "strange"
+        conditions = {each["type"]: each["status"] for each in server.status(name)["conditions"]}
+        assert conditions["InvalidSpec"] == str(not is_named_well)
+        assert bool(server.asked("create", "jobs")) is is_named_well
+        await replica.stop()
+
+    play(test)
+
+
+def test_an_older_storage_is_believed_and_written_to() -> None:
+    async def test(server: Server) -> None:
+        server.version = 100_000
+        server.put("kronjobs", kronjob(schedule="0 0 1 1 *"))
+        replica = Replica(server)
+        await replica.start()
+        await until(lambda: "conditions" in server.status())
+        server.version = 500
+        restored = kronjob(schedule="0 0 1 1 *", policy={"suspend": True})
+        restored["metadata"] |= {"generation": 2, "resourceVersion": "450"}
+        server.objects["kronjobs"]["a"] = restored
+        server.cut_watches()
+        await until(lambda: "conditions" in server.status())
+        assert server.status()["observedGeneration"] == 2
+        kronjob_now = replica.member().kronjob
+        assert kronjob_now is not None
+        assert kronjob_now.schedule.policy.suspend
+        await replica.stop()
+
+    play(test)
+
+
+def test_a_write_that_conflicts_again_and_again_is_not_tried_without_a_pause() -> None:
+    async def conflict() -> None:
+        raise ApiError(409, "it has changed", reason="Conflict")
+
+    async def test(server: Server) -> None:
+        server.on_patch = conflict
+        server.put("kronjobs", kronjob())
+        replica = Replica(server)
+        await replica.start()
+        await asyncio.sleep(0.5)
+        assert 2 <= len(server.asked("patch", "kronjobs")) < 6
+        await replica.stop()
+
+    play(test)
+
+
+def test_nothing_is_started_for_a_kronjob_that_is_being_deleted() -> None:
+    async def test(server: Server) -> None:
+        period = this_minute()
+        intent = {"period": period, "chosen": period, "run_id": "ab" * 10}
+        going = seen(kronjob(policy=OWED), starting=[intent], handled=[period])
+        going["metadata"]["deletionTimestamp"] = period
+        server.put("kronjobs", going)
+        replica = Replica(server)
+        await replica.start()
+        await until(lambda: "conditions" in server.status())
+        assert server.asked("create", "jobs") == []
+        await replica.stop()
+
+    play(test)
+
+
+def test_of_a_newer_operators_status_only_the_conditions_are_written_and_only_once() -> None:
+    async def test(server: Server) -> None:
+        newer = kronjob(policy=OWED)
+        told = {"lastOutcome": "executed", "nextChosenTime": "2027-01-01T00:00:00Z"}
+        newer["status"] = told | {"ledger": {"schema": 2, "what": "is new"}}
+        server.put("kronjobs", newer)
+        for _ in range(2):
+            replica = Replica(server)
+            await replica.start()
+            await until(lambda: "conditions" in server.status())
+            await asyncio.sleep(0.1)
+            await replica.stop()
+        kept = {name: server.status()[name] for name in (*told, "ledger")}
+        assert kept == newer["status"]
+        assert len(server.asked("patch", "kronjobs")) == 1
+        assert server.asked("create", "jobs") == []
+
+    play(test)
+
+
+def test_one_that_has_just_ceased_to_lead_starts_nothing_and_goes_on() -> None:
+    async def hang(_: Object) -> None:
+        await asyncio.sleep(0.5)
+
+    async def test(server: Server) -> None:
+        server.on_create_job = hang
+        for name in ("a", "b"):
+            server.put("kronjobs", seen(kronjob(name, policy=WAITS)))
+        replica = Replica(server)
+        await replica.start()
+        server.edit("a", policy=OWED)
+        await until(lambda: len(server.asked("create", "jobs")) == 1)
+        lease = deepcopy(server.objects["leases"]["kron-operator"])
+        lease["spec"]["holderIdentity"] = "another"
+        server.put("leases", lease)
+
+        async def refuse(*_: object, **__: object) -> Any:
+            raise ApiError(409, "it has changed", reason="Conflict")
+
+        server.replace = refuse  # type: ignore[method-assign]
+        await until(lambda: not replica.operator._enrolment.is_leading)
+        server.edit("b", policy=OWED)  # while it waits for the answer to what it has asked for
+        await asyncio.sleep(0.8)
+        assert len(server.asked("create", "jobs")) == 1
+        await replica.stop()
+
+    play(test)
+
+
+def test_a_pause_that_the_server_asks_for_is_kept_whatever_other_jobs_do() -> None:
+    async def refuse(_: Object) -> None:
+        raise ApiError(429, "too many", reason="TooManyRequests", retry_after_s=30)
+
+    async def test(server: Server) -> None:
+        server.on_create_job = refuse
+        policy = OWED | {"concurrency": "allow"}
+        server.put("kronjobs", seen(kronjob(policy=policy)))
+        replica = Replica(server)
+        await replica.start()
+        owner = {"apiVersion": "kron.io/v1alpha1", "kind": "KronJob", "uid": "u-a"}
+        other: Object = {
+            "metadata": {
+                "namespace": "ns",
+                "name": "a-manual-x",
+                "uid": "m",
+                "labels": {"kron.io/name": "a"},
+                "annotations": {"kron.io/manual": "true"},
+                "ownerReferences": [owner | {"controller": True}],
+            }
+        }
+        for number in range(10):
+            server.put("jobs", other | {"status": {"ready": number}})
+            await asyncio.sleep(0.05)
+        assert len(server.asked("create", "jobs")) == 1
+        await replica.stop()
+
+    play(test)
+
+
+def test_a_job_tells_what_it_was_decided_by_though_its_kronjob_was_edited_since() -> None:
+    is_full = True
+
+    async def refuse(_: Object) -> None:
+        if is_full:
+            raise ApiError(403, "exceeded quota: q", reason="Forbidden")
+
+    async def test(server: Server) -> None:
+        nonlocal is_full
+        server.on_create_job = refuse
+        window = {"mode": "after", "duration": "30s"}
+        server.put("kronjobs", seen(kronjob(policy=OWED, window=window)))
+        replica = Replica(server)
+        await replica.start()
+        await until(lambda: bool(server.asked("create", "jobs")))
+        is_full = False
+        server.edit("a", window={"mode": "after", "duration": "50s"}, seed={"salt": "new"})
+        await until(lambda: bool(server.objects["jobs"]))
+        (job,) = server.objects["jobs"].values()
+        said = {k.removeprefix("kron.io/"): v for k, v in job["metadata"]["annotations"].items()}
+        schedule = kron.parse_schedule(said["schedule"])
+        again = decide_at(schedule, said["identity"], from_text(said["period-id"]))
+        assert again.chosen_s == from_text(said["chosen-time"])
+        assert again.window_end_s == from_text(said["window-end"])
+        assert again.seed_hash == said["seed-hash"]
+        await replica.stop()
+
+    play(test)
+
+
+def test_statuses_are_written_although_jobs_never_cease_to_come(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(recorder, "MOST_HELD_S", 0.1)
+
+    async def test(server: Server) -> None:
+        replica = Replica(server)
+        await replica.start()
+        held = replica.operator._recorder
+        held.hold()
+        server.put("kronjobs", kronjob())
+        await until(lambda: "conditions" in server.status())
+        held.let_go()
+        await replica.stop()
+
+    play(test)
+
+
+def test_nothing_is_kept_of_kronjobs_that_are_gone() -> None:
+    async def test(server: Server) -> None:
+        replica = Replica(server)
+        await replica.start()
+        for number in range(300):
+            server.put("kronjobs", kronjob(f"a-{number}", schedule="0 0 1 1 *"))
+            server.remove("kronjobs", f"a-{number}")
+        server.put("kronjobs", kronjob("last"))
+        await until(lambda: "conditions" in server.status("last"))
+        assert len(replica.operator._queue._heap) < 100
+        assert list(replica.operator._roster._runs) == [("ns", "last")]
+        await replica.stop()
+
+    play(test)
