@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import pytest
 from tests.krond.commands import public_directory
 from tests.krond.host import Host
 from tests.logbook import wait_for
+from tests.moment import wait_until
 
 ALICE = 4711
 MOUNTS = """
@@ -187,6 +189,20 @@ def test_an_edited_crontab_takes_effect_by_itself(host: CronHost) -> None:
     assert host.events("started") == host.events("missed_deadline") == []
     assert host.events("error") == []
     host.check_log()
+
+
+def test_what_else_changes_in_etc_is_no_reason_to_read_the_crontabs_again(host: CronHost) -> None:
+    host.crontab(f"{DAILY} first\n")
+    host.start_cron()
+    host.install("resolv.conf", "nameserver 192.0.2.1\n")
+    (host.etc / "mtab").symlink_to("/proc/mounts")
+    wait_until(time.time() + 2)
+    assert host.events("reload") == []
+    with (host.etc / "passwd").open("a") as passwd:
+        passwd.write(f"bob:x:{ALICE + 1}:{ALICE + 1}::/:/bin/sh\n")
+    host.wait_for_event("reload")
+    shutil.rmtree(host.etc / "cron.d")
+    host.wait_for_event("reload", count=2)
 
 
 def test_a_crontab_that_is_wrong_is_left_out_and_told_and_the_others_run(host: CronHost) -> None:

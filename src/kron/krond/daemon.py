@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import select
 import signal
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Mapping
 
 from kron.core.duration import SECOND_NS
 from kron.core.errors import Code, KronError
@@ -159,15 +159,18 @@ class Daemon:
             self._poller.close()
             self._timer.close()
 
-    def follow(self, directories: Iterable[str]) -> None:
-        """Reload by itself when something in these directories has changed, as cron does."""
+    def follow(self, directories: Mapping[str, Collection[str]]) -> None:
+        """Reload by itself when something in these directories has changed, as cron does.
+
+        Only those of its names count that are given with a directory, if any are.
+        """
         watch = Watch()
 
         def look(_: int = 0) -> None:
             is_changed = watch.read()
             try:
-                for directory in directories:
-                    watch.add(directory)
+                for directory, names in directories.items():
+                    watch.add(directory, names)
             except OSError as error:
                 fix = "edits need a krond reload"
                 self.journal.error("watch", f"{error.filename}: {error.strerror}: {fix}")

@@ -26,6 +26,8 @@ from kron.logs.journal import Journal
 from kron.waking.clock import Clock
 from kron.waking.timer import WallTimer
 
+ETC_NAMES = ("crontab", "cron.d", "localtime", "timezone", "passwd")
+"""What crontabs depend on in /etc, where much else changes that is no reason to read them again."""
 GARBAGE_AT = 20_000
 """So many more objects than before make krond look for garbage: a burst makes many that stay."""
 
@@ -156,10 +158,11 @@ def _default_paths() -> list[str]:
     return [path for path in default_paths() if is_root or path != SYSTEM_DIRECTORY]
 
 
-def _crontab_directories() -> list[str]:
+def _crontab_directories() -> dict[str, tuple[str, ...]]:
+    """The directories of the crontabs, with the names that matter in them; none: all do."""
     from kron.jobs.crontab.host import watched
 
-    return watched()
+    return {directory: ETC_NAMES if directory == "/etc" else () for directory in watched()}
 
 
 def _signals() -> set[signal.Signals]:
