@@ -391,6 +391,19 @@ def test_only_those_that_are_named(kronctl: Kronctl) -> None:
     words = ("migrate", "-f", "jobs.yaml", "--format", "json", "--at", "2026-03-01")
     assert [each["name"] for each in kronctl(*words, "prod/two").json["cronjobs"]] == ["two"]
     assert 'there is no CronJob "three"' in kronctl(*words, "three").err
+    assert 'did you mean "one"' in kronctl(*words, "onne").err
+
+
+def test_each_name_is_looked_for_in_its_namespace(kronctl: Kronctl) -> None:
+    kronctl.write("jobs.yaml", cronjob("one"))
+    ran = kronctl("migrate", "-f", "jobs.yaml", "prod/one", "test/one")
+    assert (ran.code, ran.out) == (1, "")
+    assert 'there is no CronJob "test/one"' in ran.err
+    kronctl.write("jobs.yaml", cronjob("one").replace(", namespace: prod", ""))
+    assert kronctl("migrate", "-f", "jobs.yaml", "prod/one").code == 1
+    ran = kronctl("migrate", "-f", "jobs.yaml", "-n", "prod", "prod/one")
+    assert ran.code == 0
+    assert yaml.safe_load(ran.out)["metadata"] == {"name": "one", "namespace": "prod"}
 
 
 @pytest.mark.parametrize(

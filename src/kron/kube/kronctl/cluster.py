@@ -35,6 +35,11 @@ class Name(Frozen):
     namespace: str
     name: str
 
+    @property
+    def text(self) -> str:
+        """As it was written."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
 
 def add_cluster(parser: _ActionsContainer, *, all_namespaces: bool = False) -> None:
     """Which cluster, and which namespaces of it."""

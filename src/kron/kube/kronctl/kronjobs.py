@@ -169,13 +169,12 @@ def pick(known: Sequence[Found], name: Name) -> Found:
     ]
     if len(found) == 1:
         return found[0]
-    said = f"{name.namespace}/{name.name}" if name.namespace else name.name
     if found:
         places = ", ".join(f"{each.kronjob.identity} ({each.path}:{each.line})" for each in found)
-        message = f"{len(found)} KronJobs are called {quoted(said)}: {places}"
+        message = f"{len(found)} KronJobs are called {quoted(name.text)}: {places}"
         raise KronError(Code.JOB_UNKNOWN, message, fix="name the namespace, or another file")
     near = did_you_mean(name.name, (each.kronjob.name for each in known))
-    raise KronError(Code.JOB_UNKNOWN, f"there is no KronJob {quoted(said)}", fix=near)
+    raise KronError(Code.JOB_UNKNOWN, f"there is no KronJob {quoted(name.text)}", fix=near)
 
 
 def _from_cluster(arguments: Namespace, name: Name) -> Found:
