@@ -257,6 +257,12 @@ def test_a_damaged_bundle_is_set_aside_and_nothing_runs_twice(host: Host) -> Non
         path.write_bytes(content)
     (host.state / "bundle").write_bytes(b"damaged\n")
     (host.state / "bundle").chmod(0o600)
+    newer = host.state / f"{'0' * 64}.json"
+    newer.write_text('{"schema": 99}\n')
+    newer.chmod(0o600)
+    host.launch()
+    assert host.wait() == 2, "a start that fails makes nothing of it"
+    newer.unlink()
     host.start()
     (told,) = host.events("state_corrupt")
     assert told["file"] == str(host.state / "bundle")

@@ -72,12 +72,14 @@ class Enrolment:
             elif corrupt and (error := corrupt.pop(file_name(entry.identity), None)):
                 self._tell_corrupt(error, entry)
                 self._begin_anew(member, now_ns)
-        if loaded.lost is not None:
-            self._tell_corrupt(loaded.lost, None)
         for error in corrupt.values():
             self._tell_corrupt(error, None)
         strangers = states.values()
         self._retire_strangers(strangers)
+        if loaded.lost is not None:
+            self._keeper.flush()
+            if set_aside := self._store.set_bundle_aside():
+                self._tell_corrupt(set_aside, None)
         self._recovery.take_up(found, now_ns)
         self._remove_proofs(strangers)
         self._tell_suspended(self._roster)

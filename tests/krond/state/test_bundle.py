@@ -191,11 +191,17 @@ def test_one_that_does_not_read_is_set_aside_and_told_of(
     store = Store.open(str(directory))
     loaded = store.load_all()
     store.close()
+    store = Store.open(str(directory))
     assert isinstance(loaded.lost, StateCorrupt)
     assert loaded.lost.file == str(directory / BUNDLE)
-    assert os.path.lexists(loaded.lost.set_aside)
-    assert Path(loaded.lost.set_aside).name.startswith(f"{BUNDLE}.corrupt.")
+    assert os.path.lexists(directory / BUNDLE), "until what follows from it is safe"
+    moved = store.set_bundle_aside()
+    assert moved is not None
+    assert os.path.lexists(moved.set_aside)
+    assert Path(moved.set_aside).name.startswith(f"{BUNDLE}.corrupt.")
     assert not os.path.lexists(directory / BUNDLE)
+    assert store.set_bundle_aside() is None
+    store.close()
     assert len(loaded.states) == MANY
     again = Store.open(str(directory))
     assert again.load_all().lost is None

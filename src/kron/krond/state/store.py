@@ -44,7 +44,8 @@ class Loaded(Frozen):
     corrupt: tuple[StateCorrupt, ...]
     """The files that were set aside just now."""
     lost: StateCorrupt | None = None
-    """The bundle was one of them: any state may be older than what was last committed."""
+    """The bundle does not read: any state may be older than what was last committed. It stays where
+    it is until `Store.set_bundle_aside`."""
 
 
 class Store:
@@ -140,6 +141,17 @@ class Store:
             jobs = "1 job" if len(states) == 1 else f"{len(states):,} jobs"
             raise self._unsaved(jobs, error) from None
 
+    def set_bundle_aside(self) -> StateCorrupt | None:
+        """Move a bundle that did not read out of the way, once states that owe nothing are safe.
+
+        Were it gone before them, the next start would take the states that are older than it for
+        the latest.
+        """
+        lost, self._lost = self._lost, None
+        if lost is None:
+            return None
+        return StateCorrupt(lost.file, self._set_aside(BUNDLE), lost.error)
+
     def settle(self) -> None:
         """What `commit` left for later."""
         try:
@@ -220,7 +232,7 @@ class Store:
         except StateNewer as error:
             raise StateNewer(bundle, error.schema, error.known) from None
         except StateCorrupt as error:
-            self._lost = StateCorrupt(bundle, self._set_aside(BUNDLE), error.error)
+            self._lost = StateCorrupt(bundle, "", error.error)
             return
         except OSError as error:
             raise unreadable(bundle, error) from None
