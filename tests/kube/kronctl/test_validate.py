@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -135,6 +136,56 @@ def test_json_is_read_as_well(kronctl: Kronctl) -> None:
     assert found == ["8:18 cron-field", "10:4 field-missing"]
 
 
+def as_json(schedule: str, note: str = "", name: str = "a") -> str:
+    """A KronJob on one line, as Python writes it: a character beyond 16 bits is two escapes."""
+    obj = {
+        "apiVersion": "kron.io/v1alpha1",
+        "kind": "KronJob",
+        "metadata": {"name": name, "annotations": {"note": note}},
+        "spec": {"jobTemplate": yaml.safe_load(TEMPLATE), "schedule": schedule},
+    }
+    return json.dumps(obj)
+
+
+@pytest.mark.parametrize(
+    "note", ["\U0001f600 hi", "\\ud83d\\ude00", "a\\\U0001f600\U0010ffff", "é"]
+)
+def test_json_with_escapes_in_pairs_is_read_and_its_places_are_right(
+    kronctl: Kronctl, note: str
+) -> None:
+    assert places(kronctl, as_json("0 2 * * *", note)) == []
+    (only,) = read_manifests([kronctl.path("a.yaml")]).objects
+    assert only.content["metadata"]["annotations"] == {"note": note}
+    text = as_json("0 25 * * *", note)
+    column = text.index("0 25") + 1
+    assert places(kronctl, text) == [f"1:{column + 2} cron-field"]
+
+
+def test_half_a_pair_is_refused_with_what_to_write(kronctl: Kronctl) -> None:
+    kronctl.write("a.json", as_json("0 2 * * *", "\ud83d"))
+    ran = kronctl("validate", "-f", "a.json")
+    assert ran.code == 1
+    assert "fix: write the character itself" in ran.out
+
+
+@pytest.mark.parametrize("between", ["\n", "", " \n\n", "\r\n"])
+def test_json_objects_one_after_another_are_read(kronctl: Kronctl, between: str) -> None:
+    kronctl.write("a.json", between.join([as_json("0 2 * * *"), as_json("0 25 * * *", name="b")]))
+    ran = kronctl("validate", "-f", "a.json", "--format", "json")
+    assert ran.json["kronjobs"] == 2
+    line = 1 + between.count("\n")
+    assert [(each["line"], each["code"]) for each in ran.json["findings"]] == [(line, "cron-field")]
+
+
+def test_what_begins_like_json_and_is_yaml_is_read_as_yaml(kronctl: Kronctl) -> None:
+    assert places(kronctl, "{kind: Pod}\n---\n{kind: Pod}\n") == []
+    assert places(kronctl, '{"kind": "Pod"} # one\n') == []
+
+
+def test_what_is_wrong_with_a_later_object_of_json_is_said_at_its_place(kronctl: Kronctl) -> None:
+    assert places(kronctl, '{"a": 1}\n{"a": [}\n') == ["2:8 text"]
+
+
 def test_aliases_and_merges_mean_what_they_say(kronctl: Kronctl) -> None:
     text = (
         "apiVersion: kron.io/v1alpha1\nkind: KronJob\nmetadata: &who {name: a, namespace: b}\n"
@@ -189,6 +240,8 @@ def test_more_values_than_are_read_are_refused(
     monkeypatch.setattr(kron.kube.kronctl.nodes, "MOST_NODES", 1000)
     assert places(kronctl, "- x\n" * 999 + "\n") == ["1:1 text"]
     assert places(kronctl, "- x\n" * 1000 + "\n") == ["1000:3 limit"]
+    monkeypatch.setattr(kron.kube.kronctl.nodes, "MOST_PIECES", 10)
+    assert places(kronctl, "{}\n" * 11) == ["11:1 limit"]
 
 
 def test_a_file_that_is_too_long_is_refused(kronctl: Kronctl) -> None:

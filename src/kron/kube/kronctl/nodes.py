@@ -12,12 +12,14 @@ from collections.abc import Iterator
 
 from kron.core.errors import Code, KronError, quoted
 from kron.core.frozen import Frozen
+from kron.kube.kronctl.pieces import Piece, pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 MOST_NODES = 500_000
+MOST_PIECES = 50_000
 DEEPEST = 100
 
 _NULLS = ("", "~", "null", "Null", "NULL")
@@ -104,8 +106,18 @@ def read_nodes(text: str, repeated: list[Repeated]) -> Iterator[Node]:
 
     `NodeError` where it cannot go on; the documents before that have been given already.
     """
+    for number, piece in enumerate(pieces(text)):
+        if number >= MOST_PIECES:
+            message = f"more than {MOST_PIECES:,} values of JSON"
+            place = Place(piece.start, piece.start + 1)
+            raise NodeError(Code.LIMIT, message, place, "split it into several files")
+        yield from _documents(piece, repeated)
+
+
+def _documents(piece: Piece, repeated: list[Repeated]) -> Iterator[Node]:
     yaml = load_yaml()
-    builder = _Builder(repeated)
+    text = piece.text
+    builder = _Builder(piece, repeated)
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same events, thirty times as fast
     try:
         for event in yaml.parse(text, Loader=loader):
@@ -117,19 +129,27 @@ def read_nodes(text: str, repeated: list[Repeated]) -> Iterator[Node]:
         start = min(mark.index, len(text)) if mark else 0
         context = f" {error.context}" if error.context else ""
         message = f"this is not YAML: {error.problem}{context}"
-        fix = "indent with spaces" if text[start : start + 1] == "\t" else ""
-        raise NodeError(Code.TEXT, message, Place(start, start + 1), fix) from None
+        offset = piece.offset_of(start)
+        fix = _fix(text, start, error.problem or "")
+        raise NodeError(Code.TEXT, message, Place(offset, offset + 1), fix) from None
     except yaml.YAMLError as error:
         position = getattr(error, "position", 0)
-        start = position if isinstance(position, int) else 0
+        start = piece.offset_of(position if isinstance(position, int) else 0)
         message = f"this is not YAML: {quoted(' '.join(str(error).split()))}"
         raise NodeError(Code.TEXT, message, Place(start, start + 1)) from None
+
+
+def _fix(text: str, start: int, problem: str) -> str:
+    if text[start : start + 1] == "\t":
+        return "indent with spaces"
+    return "write the character itself" if "character escape" in problem else ""
 
 
 class _Builder:
     """Takes the events one by one."""
 
-    def __init__(self, repeated: list[Repeated]) -> None:
+    def __init__(self, piece: Piece, repeated: list[Repeated]) -> None:
+        self._offset_of = piece.offset_of
         self._repeated = repeated
         self._open: list[Node] = []
         self._anchors: dict[str, Node] = {}
@@ -137,7 +157,8 @@ class _Builder:
 
     def take(self, kind: str, event: Any) -> Node | None:
         """The document that this event completes, if it does."""
-        place = Place(event.start_mark.index, event.end_mark.index)
+        start, end = event.start_mark.index, event.end_mark.index
+        place = Place(self._offset_of(start), self._offset_of(end))
         if kind == "DocumentStart":
             self._anchors = {}
         elif kind in ("MappingStart", "SequenceStart"):
