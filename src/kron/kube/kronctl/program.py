@@ -14,7 +14,8 @@ FAILED = 2
 EXIT_CODES = {
     OK: "done, and nothing is wrong",
     INVALID: "something is invalid or was not found: a manifest, a KronJob, a run that failed",
-    FAILED: "the command line is wrong, or the cluster refused or cannot be reached",
+    FAILED: "the command line is wrong, a file cannot be read or written, or the cluster refused "
+    "or cannot be reached",
 }
 
 COMMANDS = {
@@ -41,8 +42,11 @@ def _exit_code(error: KronError) -> int:
 
     if error.code is Code.API:
         return INVALID if getattr(error, "status", 0) == _NOT_FOUND else FAILED
-    found = error.findings if isinstance(error, ConfigurationError) else (error,)
-    return FAILED if any(each.code in _SYSTEM for each in found) else INVALID
+    if isinstance(error, ConfigurationError):
+        is_failed = any(not finding.line for finding in error.findings)  # of a file as a whole
+    else:
+        is_failed = error.code in _SYSTEM
+    return FAILED if is_failed else INVALID
 
 
 KRONCTL = Program(

@@ -30,7 +30,6 @@ EXAMPLES = (
     ("kronctl validate -f manifests/ -v", "all below a directory; say what is passed over"),
     ("helm template . | kronctl validate -f - --format json", "what a chart makes, for a script"),
 )
-_SYSTEM = (Code.FILE_UNREADABLE,)
 
 
 class Validation(Frozen):
@@ -59,7 +58,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         terminal.print_json({"schema": "kronctl.validate/1", **_document(validation)})
     else:
         _print(validation, terminal, is_verbose=arguments.verbose)
-    if any(finding.code in _SYSTEM for finding in validation.findings):
+    if any(not finding.line for finding in validation.findings):  # of a file as a whole
         return 2
     return int(bool(validation.findings))
 
