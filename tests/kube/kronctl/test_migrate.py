@@ -300,6 +300,12 @@ def test_what_the_server_would_not_take_back_is_not_written(field: str) -> None:
         pytest.param("* * 1 * *", "1m", "720h1m", 0, id="every-minute-of-the-first"),
         pytest.param("0 0 29 2 *", "35064h", "35064h", 3600, id="leap-days"),
         pytest.param("0 9 * * * @tz(Europe/Paris)", "23h", "25h", 3600, id="in-a-zone"),
+        pytest.param(
+            "0 0,23 1,5,15,16 * * @tz(Asia/Tokyo)", "1h", "361h", 360, id="over-one-midnight"
+        ),
+        pytest.param(
+            "0 1,5 * * * @tz(Europe/Paris)", "3h", "20h", 1080, id="shorter-when-clocks-go-forward"
+        ),
     ],
 )
 def test_gaps_and_the_window_that_auto_gives(
@@ -384,6 +390,22 @@ def test_a_directory_gets_a_file_for_each_and_none_is_written_over(kronctl: Kron
     again = kronctl(*words)
     assert again.code == 2
     assert "out/prod.one.yaml is there already" in again.err
+
+
+def test_two_cronjobs_for_one_file_are_refused_before_any_is_written(kronctl: Kronctl) -> None:
+    kronctl.write("jobs.yaml", f"{cronjob('one')}---\n{cronjob('two')}---\n{cronjob('two')}")
+    ran = kronctl("migrate", "-f", "jobs.yaml", "--output", "out")
+    assert (ran.code, ran.out) == (1, "")
+    assert "out/prod.two.yaml would be written twice, for CronJobs called prod/two" in ran.err
+    assert not (kronctl.directory / "out").exists()
+
+
+def test_a_file_that_is_there_is_found_before_any_is_written(kronctl: Kronctl) -> None:
+    kronctl.write("jobs.yaml", f"{cronjob('one')}---\n{cronjob('two')}")
+    kronctl.write("out/prod.two.yaml", "")
+    ran = kronctl("migrate", "-f", "jobs.yaml", "--output", "out")
+    assert (ran.code, ran.out) == (2, "")
+    assert not (kronctl.directory / "out/prod.one.yaml").exists()
 
 
 def test_only_those_that_are_named(kronctl: Kronctl) -> None:

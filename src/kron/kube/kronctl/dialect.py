@@ -104,15 +104,16 @@ def _interval(text: str, zone: str) -> Translation:
     except ParseError as error:
         raise _error(text, f"has no duration: {error.message}", error.fix) from None
     minutes, odd = divmod(seconds, 60)
+    fix = "write the cron expression that comes nearest, and migrate again"
+    if part or odd or not minutes:
+        raise _error(text, "has no cron expression: cron has whole minutes and no seconds", fix)
     cron = ""
-    if not (part or odd) and minutes:
-        if minutes < 60 and 60 % minutes == 0:
-            cron = "* * * * *" if minutes == 1 else f"*/{minutes} * * * *"
-        elif minutes % 60 == 0 and 24 % (minutes // 60) == 0:
-            hours = minutes // 60
-            cron = {1: "0 * * * *", 24: "0 0 * * *"}.get(hours, f"0 */{hours} * * *")
+    if minutes < 60 and 60 % minutes == 0:
+        cron = "* * * * *" if minutes == 1 else f"*/{minutes} * * * *"
+    elif minutes % 60 == 0 and 24 % (minutes // 60) == 0:
+        hours = minutes // 60
+        cron = {1: "0 * * * *", 24: "0 0 * * *"}.get(hours, f"0 */{hours} * * *")
     if not cron:
-        fix = "write the cron expression that comes nearest, and migrate again"
         raise _error(text, "has no cron expression: it divides neither an hour nor a day", fix)
     every = format_duration(seconds * SECOND_NS)
     note = f"{text} is spelled {quoted(cron)}: every {every} at fixed times, not from the last run"

@@ -9,6 +9,7 @@ from kron.core.errors import KronError
 from kron.core.frozen import Frozen
 from kron.core.instant import DAY_S, to_seconds
 from kron.core.schedule import Schedule
+from kron.core.zone import Zone
 
 AUTO = "auto"
 SHARE = 10
@@ -32,23 +33,36 @@ class Gaps(Frozen):
 
 @lru_cache(maxsize=1024)
 def gaps(schedule: Schedule) -> Gaps:
-    """The gaps of a year. Each lies within a day, which a few days show, or crosses a midnight."""
-    nominals = schedule.nominals
+    """The gaps of a year, in its zone.
+
+    Each crosses a midnight, and all of these are looked at, or lies within a day. All days with
+    runs have the same, so that a few show them, but for those on which the clocks change.
+    """
+    nominals, zone = schedule.nominals, schedule.zone
     found: set[int] = set()
     walked = 0
     try:
         for day in range(_DAYS):
-            midnight_s = _START_S + day * DAY_S
+            midnight_s, end_s = _midnight_s(zone, day), _midnight_s(zone, day + 1)
             following_s = nominals.after(midnight_s - 1)
             found.add(following_s - nominals.at_or_before(midnight_s - 1))
-            if following_s < midnight_s + DAY_S and walked < _WALKED_DAYS:
-                walked += 1
-                while following_s < midnight_s + DAY_S:
-                    nominal_s, following_s = following_s, nominals.after(following_s)
-                    found.add(following_s - nominal_s)
+            is_usual = end_s - midnight_s == DAY_S
+            if following_s >= end_s or (is_usual and walked >= _WALKED_DAYS):
+                continue
+            walked += is_usual
+            while following_s < end_s:
+                nominal_s, following_s = following_s, nominals.after(following_s)
+                found.add(following_s - nominal_s)
     except KronError:  # a schedule that ends within the years that Kron covers
         pass
     return Gaps(min(found, default=0), max(found, default=0))
+
+
+def _midnight_s(zone: Zone, day: int) -> int:
+    """When a day of the year begins, also if its midnight is skipped."""
+    wall_s = _START_S + day * DAY_S
+    span = zone.first_span_showing(wall_s)
+    return max(wall_s - span.offset_s, span.start_s)
 
 
 def proposed_s(schedule: Schedule) -> int:

@@ -111,15 +111,19 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         )
         return failed
     _tell(migrated, terminal, now_s)
-    for each in migrated:
-        manifest = each.migration.manifest
-        if manifest is None:
-            continue
-        text = rendered(manifest, each.migration.notes)
-        if arguments.output is None:
+    texts = [
+        (each.migration, rendered(each.migration.manifest, each.migration.notes))
+        for each in migrated
+        if each.migration.manifest is not None
+    ]
+    if arguments.output is None:
+        for _, text in texts:
             terminal.output.write(text)
-        else:
-            terminal.print(_write(arguments.output, each.migration, text))
+    else:
+        files = _files(arguments.output, [migration for migration, _ in texts])
+        for file, (_, text) in zip(files, texts, strict=True):
+            _write(file, text)
+            terminal.print(file)
     return failed
 
 
@@ -211,21 +215,38 @@ def _again(manifest: dict[str, Any], now_s: int) -> str:
     return ""
 
 
-def _write(directory: str, migration: Migration, text: str) -> str:
-    # The name and the namespace are checked: neither holds a slash.
-    name = ".".join(filter(None, (migration.namespace, migration.name, "yaml")))
-    file = os.path.join(directory, name)  # noqa: PTH118
+def _files(directory: str, migrations: list[Migration]) -> list[str]:
+    """The file for each; `KronError` if two would be one, or one is there already."""
+    files: dict[str, Migration] = {}
+    for migration in migrations:
+        # The name and the namespace are checked: neither holds a slash.
+        name = ".".join(filter(None, (migration.namespace, migration.name, "yaml")))
+        file = os.path.join(directory, name)  # noqa: PTH118
+        first = files.setdefault(file, migration)
+        if first is not migration:
+            whose = " and ".join(dict.fromkeys((first.place, migration.place)))
+            message = f"{file} would be written twice, for CronJobs called {whose}"
+            raise KronError(Code.NAME_REPEATED, message, "leave one out; nothing was written")
+        if os.path.lexists(file):
+            raise _there_already(file)
+    return list(files)
+
+
+def _write(file: str, text: str) -> None:
     try:
-        os.makedirs(directory, exist_ok=True)  # noqa: PTH103
+        os.makedirs(os.path.dirname(file), exist_ok=True)  # noqa: PTH103, PTH120
         with open(file, "x", encoding="utf-8") as made:  # noqa: PTH123
             made.write(text)
     except FileExistsError:
-        message = f"{file} is there already"
-        raise KronError(Code.FILE_UNWRITABLE, message, fix="name another directory") from None
+        raise _there_already(file) from None
     except OSError as error:
         message = f"{file} cannot be written: {error.strerror}"
         raise KronError(Code.FILE_UNWRITABLE, message) from None
-    return file
+
+
+def _there_already(file: str) -> KronError:
+    message = f"{file} is there already"
+    return KronError(Code.FILE_UNWRITABLE, message, fix="name another directory")
 
 
 def _document(migration: Migration) -> dict[str, Any]:
