@@ -268,7 +268,7 @@ def test_a_field_of_another_type_is_not_left_out_silently(path: str, wrong: obje
     below[last] = wrong
     migration = migrate(given, now_s=NOW_S)
     assert migration.manifest is None
-    assert migration.error.startswith(f"{path}: ")
+    assert migration.error.startswith(f"{path}: {json.dumps(wrong)} is not ")
 
 
 @pytest.mark.parametrize("status", [None, [], [{"active": 1}], "none"])

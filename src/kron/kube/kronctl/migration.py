@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from json import dumps
 
 from kron.core.duration import SECOND_NS, format_duration, parse_duration
 from kron.core.errors import Code, KronError, ParseError, quoted
@@ -36,6 +37,7 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 _VERSIONS = (f"{BATCH}/v1", f"{BATCH}/v1beta1")
 _SHOWN_PROBLEMS = 5
+_SHOWN_VALUE = 60
 _TYPES = {dict: "an object", str: "text", bool: "true or false"}
 _CONCURRENCY = {"Allow": "allow", "Forbid": "forbid", "Replace": "replace"}
 _SPEC = (
@@ -310,7 +312,9 @@ def _member(values: Mapping[str, Any], path: str, kind: type[Value]) -> Value | 
     value = values.get(path.rpartition(".")[2])
     if value is None or isinstance(value, kind):
         return value
-    raise KronError(Code.FIELD_FORM, f"{path}: {quoted(str(value))} is not {_TYPES[kind]}")
+    shown = dumps(value)
+    shown = shown if len(shown) <= _SHOWN_VALUE else shown[: _SHOWN_VALUE - 1] + "…"
+    raise KronError(Code.FIELD_FORM, f"{path}: {shown} is not {_TYPES[kind]}")
 
 
 def _shown(cronjob: Mapping[str, Any], name: str) -> str:
