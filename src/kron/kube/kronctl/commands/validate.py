@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Check the KronJobs of manifests without a cluster: what the API server would refuse and what
 kron-operator would call invalid, all of it at once, with file, line and column. Other kinds of
-object are passed over.
+object are passed over, but not those that are plainly meant as a KronJob, with a misspelt kind or
+group.
 
 Exit code 1 means errors; 2, that a file cannot be read."""
 EXAMPLES = (
