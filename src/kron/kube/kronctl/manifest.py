@@ -265,8 +265,10 @@ def _items(node: Node) -> list[Node] | None:
     assert node.fields is not None
     kind, items = node.fields.get("kind"), node.fields.get("items")
     name = kind.scalar if kind is not None else None
-    if not isinstance(name, str) or not name.endswith(_LIST) or items is None or not items.items:
-        return [] if name in _LISTS else None
+    if not isinstance(name, str) or not name.endswith(_LIST):
+        return None
+    if items is None or items.items is None:
+        return None
     if name not in _LISTS and any(item.fields is None for item in items.items):
         return None  # its name ends so by chance
     return items.items if name == _LIST else [_typed(node, item) for item in items.items]
