@@ -41,7 +41,7 @@ class Settle(Frozen):
 
 
 class SettleMany(Frozen):
-    """So many periods were missed that they are told of in one line: the first and last nominal."""
+    """Missed periods that one line tells of, being so many or so old: the first and last nominal."""
 
     count: int
     first_s: int

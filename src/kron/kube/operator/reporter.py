@@ -80,7 +80,7 @@ class Reporter:
             member,
             "Warning",
             "Missed",
-            f"Missed {action.count} periods, {to_text(action.first_s)} to "
+            f"Missed periods, {action.count} from {to_text(action.first_s)} to "
             f"{to_text(action.last_s)}: {action.reason}",
         )
 
