@@ -32,13 +32,13 @@ def this_minute() -> str:
 def test_a_start_that_is_cancelled_before_it_began_holds_nothing_up() -> None:
     async def test(server: Server) -> None:
         server.put("kronjobs", seen(kronjob("victim", policy=WAITS)))
-        server.put("kronjobs", kronjob("other"))
+        server.put("kronjobs", kronjob("other", schedule="0 0 1 1 *"))
         replica = Replica(server)
         await replica.start()
         await until(lambda: "conditions" in server.status("other"))
         server.edit("victim", policy=OWED)  # a run is owed at once,
         server.remove("kronjobs", "victim")  # and the watch tells of both in one breath
-        server.edit("other", schedule="*/2 * * * *")
+        server.edit("other", schedule="0 0 2 1 *")
         await until(lambda: server.status("other")["observedGeneration"] == 2)
         assert server.objects["jobs"] == {}
         await replica.stop()
@@ -176,8 +176,9 @@ def test_a_write_that_conflicts_again_and_again_is_not_tried_without_a_pause() -
         server.put("kronjobs", kronjob())
         replica = Replica(server)
         await replica.start()
-        await asyncio.sleep(0.5)
-        assert 2 <= len(server.asked("patch", "kronjobs")) < 6
+        await until(lambda: len(server.asked("patch", "kronjobs")) == 2)
+        await asyncio.sleep(0.3)
+        assert len(server.asked("patch", "kronjobs")) < 6
         await replica.stop()
 
     play(test)
@@ -272,7 +273,9 @@ def test_a_pause_that_the_server_asks_for_is_kept_whatever_other_jobs_do() -> No
         for number in range(10):
             server.put("jobs", other | {"status": {"ready": number}})
             await asyncio.sleep(0.05)
-        assert len(server.asked("create", "jobs")) == 1
+        asked = server.asked("create", "jobs")
+        assert len(asked) == len(set(asked)), "each once, though a minute may have begun meanwhile"
+        assert asked
         await replica.stop()
 
     play(test)
