@@ -103,7 +103,7 @@ def test_krond_takes_the_command_lines_of_a_unit(unit: Path) -> None:
     (start,), (reload,) = lines["ExecStart"], lines["ExecReload"]
     started = accepted(shlex.split(start))
     assert started["foreground"] is True
-    assert len(started["config"]) == 1  # not also the default: /etc/krond.d for a user
+    assert len(started["config"]) == 1
     accepted(shlex.split(reload))
 
 
@@ -291,6 +291,10 @@ def test_the_image_is_not_root_and_keeps_its_state_in_a_volume() -> None:
     assert int(user.split(":")[0]) > 0
     environment = dict(word.split("=", 1) for value in values("ENV") for word in value.split())
     assert environment["HOME"] in json.loads(volume)
+    # A user's default, which `krond status` finds without being told; root's would be the volume.
+    (command,) = values("CMD")
+    started = accepted(["krond", *json.loads(command)])
+    assert str(started["state_dir"]) == f"{environment['HOME']}/.local/state/krond"
 
 
 def test_krond_takes_the_command_line_of_the_image() -> None:
@@ -318,8 +322,11 @@ def test_krond_is_process_1_without_rights_and_leaves_nothing_behind(tmp_path: P
         '0 0 1 1 * name=long command="/bin/sleep 600"\n'
     )
     (config / "jobs.kron").chmod(0o666)  # as a mount may have it
-    command = json.loads(values("CMD")[0])
-    command[command.index("/etc/krond.d")] = str(config)
+    places = {"/etc/krond.d": str(config), "/var/lib/krond": str(home)}
+    command = [
+        next((word.replace(a, b) for a, b in places.items() if word.startswith(a)), word)
+        for word in json.loads(values("CMD")[0])
+    ]
     with subprocess.Popen(
         [*wrapper, sys.executable, "-m", "kron.krond", *command],
         env={**os.environ, "HOME": str(home), "XDG_STATE_HOME": ""},

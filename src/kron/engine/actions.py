@@ -41,7 +41,7 @@ class Settle(Frozen):
 
 
 class SettleMany(Frozen):
-    """Missed periods that one line tells of, being so many or so old: the first and last nominal."""
+    """Missed periods that one line tells of, being many or old: the first and last nominal."""
 
     count: int
     first_s: int

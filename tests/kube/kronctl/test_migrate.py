@@ -485,6 +485,11 @@ def test_a_person_is_asked_and_silence_is_no(
     [
         pytest.param(("--apply", "-f", "a.yaml"), "CronJobs of the cluster", id="apply-of-files"),
         pytest.param(("--apply", "--output", "x"), "prints no manifests", id="apply-and-output"),
+        pytest.param(
+            ("-f", "x.yaml", "--output", "x", "--format", "json"),
+            "has in its document",
+            id="output-and-json",
+        ),
         pytest.param(("--apply", "--format", "json"), "prints no manifests", id="apply-and-json"),
         pytest.param(("--yes",), "about --apply", id="yes-to-nothing"),
         pytest.param(("--spread", "0s"), "not between 1s", id="no-window"),

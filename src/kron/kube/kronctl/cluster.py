@@ -45,7 +45,10 @@ def add_cluster(parser: _ActionsContainer, *, all_namespaces: bool = False) -> N
     """Which cluster, and which namespaces of it."""
     group = parser.add_argument_group("cluster")
     group.add_argument(
-        "--kubeconfig", type=path, metavar="PATH", help="default: KUBECONFIG, then ~/.kube/config"
+        "--kubeconfig",
+        type=path,
+        metavar="PATH",
+        help="default: KUBECONFIG, the Pod's service account, or ~/.kube/config",
     )
     group.add_argument("--context", metavar="NAME", help="a context of the kubeconfig")
     add_namespace(group, "the namespace; default: that of the context")

@@ -1,7 +1,7 @@
 """The metrics: what the operator has done, counted, in the text format of Prometheus.
 
-Written by hand: prometheus-client would cost 5 MB and forty times as long for a scrape (measured
-in DEPENDENCIES.md). A test reads what is written with its parser.
+Written by hand: prometheus-client would cost 5 MB and forty times as long for a scrape (measured).
+A test reads what is written with its parser.
 """
 
 from __future__ import annotations

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 List KronJobs with their next run, how the last period ended and how many of their Jobs are active.
 A KronJob that is suspended has no next run, and neither has one whose constraints reject its next
-twenty thousand periods. One whose spec is invalid is listed as such."""
+twenty thousand periods. One of the cluster whose spec is invalid is listed as such; manifests with
+errors are refused, as `kronctl validate` would."""
 EXAMPLES = (
     ("kronctl list -A", "those of all namespaces, the next one first"),
     ("kronctl list -n prod -l team=data --sort name", "some of those of one namespace, by name"),

@@ -139,6 +139,9 @@ def _check(arguments: Namespace) -> None:
     if arguments.apply and (arguments.output is not None or arguments.format != "text"):
         message = "--apply prints no manifests"
         raise UsageError(Code.FILE_KIND, message, fix="leave --output and --format out")
+    if arguments.output is not None and arguments.format != "text":
+        message = "--output writes manifests, which --format json has in its document"
+        raise UsageError(Code.FILE_KIND, message, fix="leave one of them out")
     if (arguments.yes or arguments.dry_run) and not arguments.apply:
         raise UsageError(Code.FIELD_MISSING, "--yes and --dry-run are about --apply", fix="add it")
 
