@@ -11,7 +11,8 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -263,26 +264,32 @@ def test_a_run_that_ends_on_a_full_disk_is_not_repeated(small: FaultyHost) -> No
 def test_a_run_whose_proof_cannot_be_made_is_not_given_up(host: FaultyHost) -> None:
     """The state directory fails here too: krond stops, and the next one starts the run."""
     due = jobs(host, 1)
-    start_before(host)
-    krond = host.process
-    assert krond is not None
-    with covered(host.state / "runs"):
-        host.open_gate()
-        wait_for(lambda: krond.poll() or host.events("missed_deadline"), "krond sees it")
-        assert not host.events("missed_deadline")
-        check_stopped(host)
-    go_on(host, due)
+    (host.state / "runs").rmdir()
+    with tmpfs(host.state / "runs", "64k", "nr_inodes=8") as runs:
+        start_before(host)
+        krond = host.process
+        assert krond is not None
+        with without_room(runs):
+            host.open_gate()
+            wait_for(lambda: krond.poll() or host.events("missed_deadline"), "krond sees it")
+            assert not host.events("missed_deadline")
+            check_stopped(host)
+        go_on(host, due)
 
 
 @contextmanager
-def covered(directory: Path) -> Iterator[None]:
-    """Have no room for any file in the directory."""
-    with tmpfs(directory.parent.parent / "full", "4k", "nr_inodes=1") as full:
-        subprocess.run(["mount", "--bind", full, directory], check=True)
-        try:
-            yield
-        finally:
-            subprocess.run(["umount", "--lazy", directory], check=True)
+def without_room(directory: Path) -> Iterator[None]:
+    """Have no room for any file in a directory that is a file system."""
+    made: list[Path] = []
+    try:
+        with suppress(OSError):
+            for number in count():
+                made.append(directory / f".full-{number}")
+                made[-1].touch()
+        yield
+    finally:
+        for path in made:
+            path.unlink(missing_ok=True)
 
 
 def test_on_a_disk_that_is_read_only_krond_does_not_start(small: FaultyHost) -> None:

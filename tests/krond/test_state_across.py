@@ -288,6 +288,29 @@ def test_a_damaged_state_of_a_job_that_comes_back_at_a_reload_is_set_aside(host:
     assert host.command("trigger", "job", "--wait").returncode == 0
 
 
+@pytest.mark.parametrize("fields", ["", "nice=1"], ids=["spawned", "forked"])
+def test_another_directory_put_in_its_place_changes_nothing_for_a_krond_that_runs(
+    host: Host, fields: str
+) -> None:
+    gate = host.directory / "gate"
+    until = f'shell=true command="until [ -e {gate} ]; do sleep 0.01; done"'
+    host.write(f"{NEVER} name=job {until} {fields}")
+    host.start()
+    place = host.state
+    host.state = host.directory / "moved"
+    place.rename(host.state)
+    place.mkdir(mode=0o700)
+    (place / "runs").mkdir(mode=0o700)
+    run_id = host.ask("trigger", job="job")["run_id"]
+    assert os.listdir(host.state / "runs") == [run_id]  # noqa: PTH208
+    gate.touch()
+    host.wait_for_event("exited", "job")
+    assert host.stop() == 0
+    assert stored(host, "job")["last_run"][4] == run_id
+    assert os.listdir(place) == ["runs"]  # noqa: PTH208
+    assert os.listdir(place / "runs") == []  # noqa: PTH208
+
+
 def test_a_job_that_was_gone_for_a_while_owes_nothing(host: Host) -> None:
     host.write()
     host.start()

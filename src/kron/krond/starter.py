@@ -199,7 +199,7 @@ class Starter:
         try:
             self._supervisor.check_room(len(self._begun))
             pid, loggers = self._surroundings.start(
-                pending, self._store.proof(pending.run_id), now_ns // SECOND_NS
+                pending, self._store.proof_in_child(pending.run_id), now_ns // SECOND_NS
             )
         except StartError as error:
             self._reap(error.loggers)

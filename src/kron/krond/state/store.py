@@ -160,9 +160,17 @@ class Store:
             raise self._unsaved("jobs", error) from None
 
     def proof(self, run_id: str) -> str:
-        """The path at which a run leaves its proof that it has begun."""
+        """The path of the proof that a run has begun, for people."""
         check_run_id(run_id)
         return f"{self._runs.path}/{run_id}"
+
+    def proof_in_child(self, run_id: str) -> str:
+        """The path at which krond, and a child until its program begins, reach the same file.
+
+        It leads through the open directory, whatever is at the path of that one by now.
+        """
+        check_run_id(run_id)
+        return f"/proc/self/fd/{self._runs.descriptor}/{run_id}"
 
     def note_run(self, run: RunRecord) -> None:
         """Write into the proof which process the run is. It is not synced: a reboot ends both."""
