@@ -283,8 +283,8 @@ class FaultyHost(Host):
 
     def is_over(self, due: Iterable[Ran]) -> bool:
         """Whether these periods have ended, on disk too, and nothing is going on."""
-        if any((self.state / "runs").iterdir()):
-            return False
+        if any((self.state / "runs").iterdir()) or any(self.state.glob(".new-*")):
+            return False  # replaced files are the last that krond removes
         states = self.states()
         if any(state.active or state.ledger.starting for state in states.values()):
             return False

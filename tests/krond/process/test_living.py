@@ -29,6 +29,7 @@ from kron.krond.process.living import (
 )
 from tests.krond.process.expected import needs_root
 from tests.krond.process.scene import GROUP, OTHER, USER, Scene
+from tests.logbook import wait_for
 
 RUN, OTHER_RUN = os.urandom(10).hex(), os.urandom(10).hex()  # of no other test that runs now
 OWN = os.getuid()
@@ -50,7 +51,11 @@ class Runs:
 
     def run(self, run_id: str, *argv: str, **changes: Any) -> int:
         env = {b"PATH": b"/usr/bin:/bin", b"KRON_RUN_ID": run_id.encode()}
-        return self.start(*argv, env=changes.pop("env", env), **changes)
+        env = changes.pop("env", env)
+        pid = self.start(*argv, env=env, **changes)
+        if env:
+            wait_for(lambda: _has_environment(pid), "its environment")
+        return pid
 
     def heard(self) -> str:
         """A line that one of them wrote to `writing`."""
@@ -64,6 +69,12 @@ class Runs:
                 os.waitpid(pid, 0)
         os.close(self.reading)
         os.close(self.writing)
+
+
+def _has_environment(pid: int) -> bool:
+    """The kernel lets posix_spawn return a moment before the new program has it."""
+    state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return state == "Z" or Path(f"/proc/{pid}/environ").read_bytes() != b""
 
 
 @pytest.fixture
