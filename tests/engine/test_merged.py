@@ -53,6 +53,19 @@ def test_what_the_other_was_about_to_start_is_not_lost(ours: Ledger, theirs: Led
         assert known or not merged.is_handled(each.nominal_s) or each in merged.starting
 
 
+@given(ledgers(), ledgers(), st.integers(-5, 5), st.sampled_from(Outcome))
+@examples(100)
+def test_two_that_merge_each_others_come_to_the_same(
+    ours: Ledger, theirs: Ledger, later_s: int, outcome: Outcome
+) -> None:
+    """Else two operators that both write would write for ever."""
+    ours = ours.replace(starting=())
+    theirs = theirs.replace(starting=(), since_s=theirs.since_s + later_s)
+    if theirs.last is not None:
+        theirs = theirs.replace(last=theirs.last.replace(outcome=outcome))
+    assert ours.merged(theirs) == theirs.merged(ours)
+
+
 @given(ledgers(), ledgers())
 @examples(50)
 def test_our_own_starts_our_schedule_and_our_beginning_stay(ours: Ledger, theirs: Ledger) -> None:

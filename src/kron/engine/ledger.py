@@ -73,7 +73,7 @@ class Ledger(Frozen):
         """This ledger, and whatever another that was kept of the same job says has ended.
 
         What the other was about to start has not: it comes up again or, if the watermark has gone
-        past it, is about to start here too.
+        past it, is about to start here too. Each of two that merge the other's comes to the same.
         """
         starting_s = {intent.nominal_s for intent in other.starting}
         ledger = self.with_handled(other.handled_s - starting_s, other.handled_through_s)
@@ -82,10 +82,13 @@ class Ledger(Frozen):
             for intent in other.starting
             if ledger.is_handled(intent.nominal_s) and not self.is_handled(intent.nominal_s)
         )
-        last = max(filter(None, (self.last, other.last)), key=_nominal_s, default=None)
-        if last == ledger.last and not passed:
+        last = max(filter(None, (self.last, other.last)), key=_order, default=None)
+        since_s = self.since_s
+        if self.schedule == other.schedule:
+            since_s = max(since_s, other.since_s)
+        if (last, since_s) == (ledger.last, ledger.since_s) and not passed:
             return ledger
-        return ledger.replace(starting=ledger.starting + passed, last=last)
+        return ledger.replace(starting=ledger.starting + passed, last=last, since_s=since_s)
 
     def with_started(self, nominal_s: int, reason: str = "") -> Ledger:
         """The run of this intent has started: the period is executed."""
@@ -110,5 +113,6 @@ class Ledger(Frozen):
         )
 
 
-def _nominal_s(handled: Handled) -> int:
-    return handled.nominal_s
+def _order(handled: Handled) -> tuple[int, str, int, str]:
+    """The later period counts; of two ends of one, always the same, whoever asks."""
+    return handled.nominal_s, handled.outcome.value, handled.chosen_s or 0, handled.reason

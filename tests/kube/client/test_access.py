@@ -30,7 +30,9 @@ from kron.kube.client.credentials import Credential, Secret, StoredCredentials
 from kron.kube.client.errors import ApiError
 from kron.kube.client.plugin import Plugin, PluginCredentials
 from kron.kube.client.resources import JOBS
+from kron.kube.client.session import Sessions
 from kron.testing.clock import FakeClock
+from kron.waking.clock import Clock
 from tests.kube.client.server import FakeServer, obj, run
 from tests.soak import examples
 
@@ -655,3 +657,24 @@ def test_a_pipe_is_read_and_one_that_nobody_writes_to_is_empty(tmp_path: Path) -
     ) as writer:
         assert writer.stdout is not None
         assert find_access(f"/dev/fd/{writer.stdout.fileno()}").server == SERVER
+
+
+def test_a_plugin_that_takes_longer_than_a_request_may_is_run_once_for_all_of_them(
+    tmp_path: Path,
+) -> None:
+    said = '{"apiVersion":"%s","kind":"ExecCredential","status":{"token":"t"}}'
+    body = f"echo begun >> {tmp_path}/runs; sleep 0.5; echo '{said % EXEC['apiVersion']}'"
+    plugin = Plugin("config", EXEC["apiVersion"], script(tmp_path, body))
+    access = Access("http://127.0.0.1:1", PluginCredentials(plugin, Clock()))
+
+    async def ask() -> None:
+        sessions = Sessions(access, "kron-test")
+        for _ in range(2):
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await sessions.current()
+        assert (await sessions.current()).credential.token == "t"
+        await sessions.close()
+
+    asyncio.run(ask())
+    assert (tmp_path / "runs").read_text() == "begun\n"

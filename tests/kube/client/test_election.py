@@ -15,7 +15,7 @@ from kron.kube.client.lease import held, read_lease
 from kron.testing.clock import FakeClock
 from kron.waking.clock import Clock
 from tests.kube.client.leases import LeaseServer
-from tests.kube.client.server import run, until
+from tests.kube.client.server import run, status, until
 
 NOW = "2026-03-01T00:00:00Z"
 
@@ -25,6 +25,7 @@ class Candidate:
 
     def __init__(self, client: Client, identity: str, clock: Clock, **durations: float) -> None:
         self.told: list[bool] = []
+        self.troubles: list[str] = []
         self.is_leading = False
         self.ended_at_s = 0.0
         self.could_act_at_the_end = False
@@ -41,6 +42,7 @@ class Candidate:
             identity,
             clock=clock,
             observe=self.told.append,
+            observe_trouble=self.troubles.append,
             duration_s=durations["duration_s"],
             deadline_s=durations["deadline_s"],
             renew_s=durations["renew_s"],
@@ -398,6 +400,68 @@ def test_a_lease_that_was_touched_or_deleted_is_still_ours_if_nobody_took_it() -
             await until(lambda: server.lease is not None)
             await looks(server, 4)
             assert (server.holder, one.told) == ("one", [True])
+
+    run(test())
+
+
+def test_a_lease_that_was_deleted_is_still_held_for_as_long_as_it_was_said_to() -> None:
+    async def test() -> None:
+        server = LeaseServer({"holderIdentity": "another", "leaseDurationSeconds": 5})
+        clock = FakeClock(NOW)
+        async with candidates(server, "one", clock=clock) as [one]:
+            one.start()
+            await looks(server, 2)
+            server.lease = None
+            await looks(server, 4)
+            assert (server.lease, one.told) == (None, [])
+            clock.advance(6)
+            await until(lambda: one.is_leading)
+
+    run(test())
+
+
+def test_a_lease_that_cannot_be_made_for_want_of_a_namespace_is_told_of() -> None:
+    class NoNamespace(LeaseServer):
+        def _decide(self, request: Any) -> Any:
+            return status(404, "NotFound", 'namespaces "ns" not found')
+
+    async def test() -> None:
+        server = NoNamespace()
+        async with candidates(server, "one") as [one]:
+            one.start()
+            await until(lambda: bool(one.troubles))
+            assert 'namespaces "ns" not found' in one.troubles[0]
+            assert one.told == []
+
+    run(test())
+
+
+def test_a_lead_that_is_ending_is_not_cut_short_by_a_second_stop() -> None:
+    async def test() -> None:
+        server = LeaseServer()
+        async with candidates(server, "one") as [one]:
+            ends: list[str] = []
+            release = asyncio.Event()
+
+            async def lead() -> None:
+                try:
+                    await asyncio.Event().wait()
+                finally:
+                    ends.append("begun")
+                    await release.wait()
+                    ends.append("done")
+
+            one.start(lead)
+            await until(lambda: server.holder == "one")
+            server.give_to("thief")
+            await until(lambda: ends == ["begun"])
+            assert one.task is not None
+            one.task.cancel()
+            await asyncio.sleep(0.02)
+            assert not one.task.done()
+            release.set()
+            await asyncio.wait([one.task])
+            assert ends == ["begun", "done"]
 
     run(test())
 

@@ -285,6 +285,29 @@ def test_a_restored_server_with_lower_versions_is_believed_after_a_list() -> Non
     run(test())
 
 
+def test_a_restored_server_is_believed_though_it_was_listed_beside_the_watch_before() -> None:
+    """As one does that loses the lease when the server goes and gets it when it is back."""
+
+    async def test() -> None:
+        go = asyncio.Event()
+        answers = [
+            page([made("a", 90)], 100),
+            gated(stream(expired_event()), go),
+            page([made("a", 40)], 50),
+            page([made("a", 40)], 50),
+        ]
+        async with scene(*answers, stream(("MODIFIED", made("a", 51)), end="stall")) as s:
+            await until(lambda: s.cache.versions == {"a": 90})
+            await s.server.wait_for_requests(2)
+            await s.reflector.refresh()
+            assert s.cache.versions == {"a": 90}
+            go.set()
+            await until(lambda: s.cache.versions == {"a": 51})
+            assert "restored" in s.cache.calls
+
+    run(test())
+
+
 def gated(answer: Answer, go: asyncio.Event) -> Answer:
     async def wait(request: Any, connection: Any) -> Any:
         await go.wait()

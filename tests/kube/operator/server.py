@@ -69,6 +69,8 @@ class Server:
         self.requests: list[tuple[str, str, str]] = []
         self.on_create_job: Callable[[Object], Coroutine[Any, Any, None]] | None = None
         self.on_job_made: Callable[[Object], Coroutine[Any, Any, None]] | None = None
+        self.stays: frozenset[str] = frozenset()
+        """The names of Jobs that are there still when their deletion was answered."""
         self.on_patch: Callable[[], Coroutine[Any, Any, None]] | None = None
         self._watches: dict[str, list[asyncio.Queue[tuple[str, Object] | None]]] = {
             "kronjobs": [],
@@ -179,7 +181,8 @@ class Server:
     async def delete(self, resource: Resource, _: str, name: str, **__: object) -> None:
         await self._asked("delete", resource, name)
         self._find(resource, name)
-        self.remove(resource.plural, name)
+        if name not in self.stays:
+            self.remove(resource.plural, name)
 
     async def _asked(self, verb: str, resource: Resource, name: str = "") -> None:
         self.requests.append((verb, resource.plural, name))
@@ -199,13 +202,13 @@ class Server:
 class Replica:
     """An operator that works on such a server, from `start` to `stop`."""
 
-    def __init__(self, server: Server, **settings: Any) -> None:
+    def __init__(self, server: Server, *, log: str = "/dev/null", **settings: Any) -> None:
         clock = Clock()
         self.metrics = Metrics()
         self.operator = Operator(
             Settings(identity="me", lease_namespace="kron", **settings),
             cast("Client", server),
-            Journal(clock, path="/dev/null"),
+            Journal(clock, path=log),
             self.metrics,
             clock,
             WallTimer(),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,9 +17,9 @@ from kron.core.instant import from_text, to_text
 from kron.kube.client.errors import ApiError
 from kron.kube.operator import recorder
 from kron.kube.resource.kronjob import read_kronjob
-from kron.kube.resource.run import run_manifest
+from kron.kube.resource.run import manual_manifest, run_manifest
 from tests.kube.client.server import until
-from tests.kube.operator.server import Object, Replica, Server, kronjob, play, seen
+from tests.kube.operator.server import CONFLICT, Object, Replica, Server, kronjob, play, seen
 
 OWED = {"deadline": "1h"}
 WAITS = {"deadline": "1h", "suspend": True}
@@ -119,6 +121,125 @@ def test_a_job_is_not_replaced_while_it_is_all_that_is_known_of_its_run() -> Non
     play(test)
 
 
+def test_only_what_was_active_is_replaced() -> None:
+    async def test(server: Server) -> None:
+        obj = seen(kronjob(policy=OWED | {"concurrency": "replace"}))
+        read = read_kronjob(obj)
+        before = decide_at(read.schedule, read.identity, from_text(this_minute()) - 60)
+        old = run_manifest(read, before, slack_s=5)
+        old["metadata"]["uid"] = "old"
+        server.put("jobs", old)
+        server.put("kronjobs", obj)
+        server.stays = frozenset((old["metadata"]["name"],))
+        replica = Replica(server)
+        await replica.start()
+        await until(lambda: bool(server.asked("delete", "jobs")))
+        triggered = manual_manifest(read, "manual-x")
+        triggered["metadata"]["uid"] = "triggered meanwhile"
+        server.put("jobs", triggered)
+        await until(lambda: len(replica.member().active_runs()) == 2)
+        server.remove("jobs", old["metadata"]["name"])
+        await until(lambda: bool(server.asked("create", "jobs")))
+        assert server.asked("delete", "jobs") == [old["metadata"]["name"]]
+        await replica.stop()
+
+    play(test)
+
+
+def test_a_kronjob_that_goes_while_it_is_read_again_stays_gone() -> None:
+    async def test(server: Server) -> None:
+        server.put("kronjobs", kronjob(schedule="0 0 1 1 *"))
+        replica = Replica(server)
+        await replica.start()
+        await until(lambda: "conditions" in server.status())
+
+        async def conflict() -> None:
+            server.on_patch = None
+            raise CONFLICT
+
+        async def get(*arguments: Any, **options: Any) -> Object:
+            found = await Server.get(server, *arguments, **options)
+            if arguments[0].plural == "kronjobs":
+                server.remove("kronjobs", "a")
+                await asyncio.sleep(0.05)  # until the watch has told of it
+            return found
+
+        server.on_patch = conflict
+        server.get = get  # type: ignore[method-assign]
+        server.edit("a", schedule="0 0 2 1 *")
+        await until(lambda: bool(server.asked("get", "kronjobs")))
+        await asyncio.sleep(0.2)
+        assert len(replica.operator._roster) == 0
+        await replica.stop()
+
+    play(test)
+
+
+def test_what_was_told_is_written_before_the_next_one_leads() -> None:
+    is_slow = False
+
+    async def wait() -> None:
+        if is_slow:
+            await asyncio.sleep(0.2)
+
+    async def test(server: Server) -> None:
+        nonlocal is_slow
+        server.on_patch = wait
+        server.put("kronjobs", kronjob(schedule="0 0 1 1 *"))
+        replica = Replica(server)
+        await replica.start()
+        await until(lambda: "conditions" in server.status())
+        is_slow = True
+        server.edit("a", schedule="0 0 2 1 *")
+        await until(lambda: replica.operator._recorder.waiting == 1)
+        await replica.stop()
+        assert server.status()["observedGeneration"] == 2
+
+    play(test)
+
+
+def test_one_that_may_not_act_tells_nothing(tmp_path: Path) -> None:
+    """As after a sleep: its timer may be read before it learns that it leads no more."""
+
+    async def test(server: Server) -> None:
+        server.put("kronjobs", kronjob(policy=WAITS))
+        replica = Replica(server, log=str(tmp_path / "log"))
+        await replica.start()
+        await until(lambda: "conditions" in server.status())
+        replica.operator._election._held_until_ns = 0
+        replica.operator._queue.put(replica.member(), 1)
+        replica.operator._timer_fired()
+        replica.operator._step_if_leading([replica.member()], time.time_ns())
+        server.edit("a", policy=OWED)
+        await until(lambda: replica.member().metadata.generation == 2)
+        told = re.findall(r"event=(\w+)", (tmp_path / "log").read_text())
+        assert told == ["leader", "ready", "suspended"]
+        await replica.stop()
+
+    play(test)
+
+
+@pytest.mark.parametrize("newer", [{"schema": 2}, {"schema": "?"}], ids=["newer", "unreadable"])
+def test_a_ledger_that_becomes_one_that_does_not_read_is_told_of_at_once(newer: Object) -> None:
+    async def test(server: Server) -> None:
+        server.put("kronjobs", kronjob(policy={"suspend": True}))
+        replica = Replica(server)
+        await replica.start()
+        await until(lambda: "conditions" in server.status())
+        for ledger in ({"schema": 2}, newer):
+            obj = deepcopy(server.objects["kronjobs"]["a"])
+            obj["status"]["ledger"] = ledger
+            server.put("kronjobs", obj)
+            version = str(server.version)
+            await until(lambda v=version: replica.member().metadata.resource_version >= v)  # type: ignore[misc]
+        is_frozen = newer["schema"] == 2
+        assert bool(replica.member().frozen) is is_frozen
+        await until(lambda: server.status()["conditions"][0]["status"] == str(not is_frozen))
+        await replica.stop()
+
+    play(test)
+
+
 @pytest.mark.parametrize(
     "odd",
     [
@@ -153,12 +274,11 @@ def test_an_older_storage_is_believed_and_written_to() -> None:
         await replica.start()
         await until(lambda: "conditions" in server.status())
         server.version = 500
-        restored = kronjob(schedule="0 0 1 1 *", policy={"suspend": True})
-        restored["metadata"] |= {"generation": 2, "resourceVersion": "450"}
+        restored = kronjob(schedule="0 0 1 1 *", policy={"suspend": True})  # edited since, again
+        restored["metadata"] |= {"resourceVersion": "450"}
         server.objects["kronjobs"]["a"] = restored
         server.cut_watches()
         await until(lambda: "conditions" in server.status())
-        assert server.status()["observedGeneration"] == 2
         kronjob_now = replica.member().kronjob
         assert kronjob_now is not None
         assert kronjob_now.schedule.policy.suspend
@@ -240,7 +360,7 @@ def test_one_that_has_just_ceased_to_lead_starts_nothing_and_goes_on() -> None:
             raise ApiError(409, "it has changed", reason="Conflict")
 
         server.replace = refuse  # type: ignore[method-assign]
-        await until(lambda: not replica.operator._enrolment.is_leading)
+        await until(lambda: not replica.operator._enrolment.takes_up)
         server.edit("b", policy=OWED)  # while it waits for the answer to what it has asked for
         await asyncio.sleep(0.8)
         assert len(server.asked("create", "jobs")) == 1

@@ -64,6 +64,8 @@ class Election:
         """The lease as last written or read; None: read it first."""
         self._may_hold = False
         """Whether the lease may bear our name: it does, or a request to that end had no answer."""
+        self._others: Lease | None = None
+        """The lease as last read, while we do not hold it."""
         self._seen: object = None
         """What the lease said when it was last seen to change, and when that was."""
         self._seen_ns = 0
@@ -114,11 +116,11 @@ class Election:
             leading.result()
 
     async def _end(self, leading: asyncio.Future[None]) -> None:
-        """Cancel and await `lead`, even if we are cancelled (again) meanwhile."""
+        """Cancel `lead` once, and await it, even if we are cancelled (again) meanwhile."""
         is_cancelled = False
+        leading.cancel()  # a second time would cut short what it does at its end
         try:
             while not leading.done():
-                leading.cancel()
                 try:
                     await asyncio.wait([leading])
                 except asyncio.CancelledError:
@@ -148,7 +150,9 @@ class Election:
 
     async def _take(self, timeout_s: float) -> bool:
         lease = self._lease or await self._read(timeout_s)
-        if lease is not None and not self._is_free(lease):
+        # One that was deleted is still held by whoever goes by it.
+        known = lease or self._others
+        if known is not None and not self._is_free(known):
             self._held_until_ns = None
             self._may_hold = False
             return False
@@ -157,14 +161,15 @@ class Election:
         try:
             lease = await self._write(lease, timeout_s)
         except ApiError as error:
-            if error.status not in (404, 409):
+            is_changed = error.status == 409 or (error.status == 404 and lease is not None)
+            if not is_changed:  # nor is there a namespace to make it in, if that is a 404
                 self._may_hold = was_held or error.may_have_happened
                 raise
             self._lease = None  # somebody else was faster, or merely touched it: look again
             self._may_hold = was_held
             return False
         self._lease = lease
-        self._seen = None
+        self._seen = self._others = None
         self._held_until_ns = began_ns + round(self._deadline_s * SECOND_NS)
         return True
 
@@ -177,6 +182,7 @@ class Election:
                 raise
             return None
         lease = read_lease(obj)
+        self._others = lease
         if self._seen != lease.spec:
             self._seen, self._seen_ns = lease.spec, self._clock.boot_ns()
         return lease

@@ -131,7 +131,9 @@ class Reflector:
                 if not is_newer(self._told.get(key, version), version):
                     del self._versions[key]
             self._told.clear()
-            self._floor = self._latest = version
+            self._floor = version
+            if not is_watched:  # beside a watch, an older storage is not believed yet
+                self._latest = version
             self._sink.keep(set(self._versions), self._namespace)
             self.synced.set()
             return version

@@ -57,21 +57,17 @@ class Sessions:
         self._user_agent = user_agent
         self._session: Session | None = None
         self._retired: list[aiohttp.ClientSession] = []
-        self._signing_in = asyncio.Lock()
+        self._signing_in: asyncio.Task[Session] | None = None
 
     async def current(self) -> Session:
         """A session whose credential is fresh and was not refused."""
         if self._session is not None and self._is_good(self._session):
             return self._session
-        async with self._signing_in:
-            # Somebody else may have been faster.
-            if self._session is None or not self._is_good(self._session):
-                try:
-                    self._session = await self._next(self._session)
-                except KronError as error:
-                    # The server is not to blame, but it is a request that failed, as others fail.
-                    raise ApiError(0, error.message, reason=CREDENTIALS, fix=error.fix) from error
-            return self._session
+        if self._signing_in is None:
+            self._signing_in = asyncio.create_task(self._sign_in())
+            self._signing_in.add_done_callback(self._signed_in)
+        # Who waits may have less time than it takes: then it goes on for the next one.
+        return await asyncio.shield(self._signing_in)
 
     def forget(self, session: Session) -> None:
         """Do not use this one again: the server refused it, or we refused the server."""
@@ -79,11 +75,27 @@ class Sessions:
 
     async def close(self) -> None:
         """Close every connection."""
+        if self._signing_in is not None:
+            self._signing_in.cancel()
+            await asyncio.wait([self._signing_in])
         if self._session is not None:
             self._retired.append(self._session.connections)
             self._session = None
         while self._retired:
             await self._retired.pop().close()
+
+    async def _sign_in(self) -> Session:
+        try:
+            self._session = await self._next(self._session)
+        except KronError as error:
+            # The server is not to blame, but it is a request that failed, as others fail.
+            raise ApiError(0, error.message, reason=CREDENTIALS, fix=error.fix) from error
+        return self._session
+
+    def _signed_in(self, task: asyncio.Task[Session]) -> None:
+        self._signing_in = None
+        if not task.cancelled():
+            task.exception()  # nobody may be left to take it, and asyncio would complain
 
     def _is_good(self, session: Session) -> bool:
         return not session.is_refused and self._access.credentials.is_fresh(session.credential)

@@ -53,8 +53,12 @@ class Enrolment:
         reporter: Reporter,
         journal: Journal,
         clock: Clock,
+        may_act: Callable[[], bool],
     ) -> None:
         self.is_leading = False
+        """Whether the ledgers are ours: those that the API server has are behind."""
+        self.takes_up = False
+        """Whether anything new is begun. One that ceases to lead still ends what it has begun."""
         self.changed = asyncio.Event()
         """Set when somebody may have to be woken at another time."""
         self._roster = roster
@@ -65,12 +69,15 @@ class Enrolment:
         self._reporter = reporter
         self._journal = journal
         self._clock = clock
+        self._may_act = may_act
 
     def put(self, obj: Object) -> None:
         """A KronJob is there, or has changed."""
         metadata = read_metadata(obj)
         member = self._roster.find((metadata.namespace, metadata.name))
         if member is not None and member.metadata.uid != metadata.uid:
+            if is_older(metadata.resource_version, member.metadata.resource_version):
+                return
             self._remove(member)
             member = None
         if member is None:
@@ -107,10 +114,11 @@ class Enrolment:
     def restored(self) -> None:
         """The API server's storage is an older one: what is older than what is known is right."""
         for member in self._roster:
-            member.metadata = member.metadata.replace(resource_version=_BEFORE_ALL)
+            member.metadata = member.metadata.replace(resource_version=_BEFORE_ALL, generation=0)
 
     def reset(self) -> None:
         """Forget what a leader had in mind: the ledgers are those that the API server has."""
+        self.is_leading = False
         for member in self._roster:
             member.ledger = member.stored.ledger if member.stored else None
             member.trouble = trouble_of(member.stored)
@@ -119,21 +127,20 @@ class Enrolment:
             self._queue.put(member, None)
 
     def _take_up(self, member: Member) -> None:
-        if self.is_leading:
+        if self.takes_up and self._may_act():
             self._scheduler.take_up(member, self._clock.now_ns())
             self.changed.set()
 
     def _see_status(self, member: Member, obj: Object) -> bool:
         """Take note of a KronJob's status. True if that changes what is to be done for it."""
-        was_frozen = bool(member.frozen)
+        was_frozen, member.frozen = bool(member.frozen), ""
         try:
             status: Status | None = status_from_json(obj)
-            member.frozen = ""
         except KronError as error:
             if error.code is Code.LEDGER_NEWER:
                 member.frozen = str(error)
                 member.stored = status_from_json(_without_ledger(obj))
-                return False
+                return not was_frozen
             self._journal.event(
                 Event.STATE_CORRUPT,
                 namespace=member.metadata.namespace,

@@ -119,6 +119,7 @@ class Operator:
             self._reporter,
             journal,
             clock,
+            may_act,
         )
         self._jobs = Jobs(
             self._roster,
@@ -177,15 +178,17 @@ class Operator:
                 try:
                     await self._act()
                 finally:  # before anybody waits: what comes due from now on is the next leader's
-                    self._enrolment.is_leading = False
+                    self._enrolment.takes_up = False
                     loop.remove_reader(self._timer.fileno())
+                    await self._recorder.flush()
         finally:
             await self._starter.settle()
             self._enrolment.reset()
 
     async def _act(self) -> None:
         """Take everything up, and then whatever comes due or changes."""
-        self._enrolment.is_leading = True
+        self._enrolment.is_leading = self._enrolment.takes_up = True
+        self._offset_ns = self._clock_offset_ns()  # who did not lead was not told of changes
         await self._take_up()
         self._journal.event(Event.READY, version=kron.__version__, jobs=len(self._roster))
         asyncio.get_running_loop().add_reader(self._timer.fileno(), self._timer_fired)
@@ -224,7 +227,10 @@ class Operator:
         self._starter.changed(member)
 
     def _timer_fired(self) -> None:
-        if not self._timer.read():
+        is_in_time = self._timer.read()
+        if not self._election.may_act():
+            return  # it was asleep, and another may lead by now
+        if not is_in_time:
             self._clock_changed()
         self._armed_s = None
         now_ns = self._clock.now_ns()
@@ -245,7 +251,7 @@ class Operator:
         return member.wake_s is None and self._roster.find(member.key) is member
 
     def _step_if_leading(self, due: list[Member], now_ns: int) -> None:
-        if self._enrolment.is_leading:
+        if self._enrolment.takes_up and self._election.may_act():
             self._step(due, now_ns)
             self._arm()
 

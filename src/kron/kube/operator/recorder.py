@@ -28,6 +28,9 @@ TIDY_DELAY_S = 1.0
 """How long what is not urgent waits for more of its kind: a Job that has finished."""
 MOST_HELD_S = 5.0
 """How long statuses wait for Jobs. Where Jobs never cease to come, both have to be written."""
+MOST_FLUSHED_S = 1.0
+"""How long the next leader waits for statuses that were not written yet."""
+_LOOK_S = 0.01
 _GONE = 404
 _CONFLICT = 409
 
@@ -113,6 +116,14 @@ class Recorder:
         self.is_idle.set()
         self._wake()
 
+    async def flush(self) -> None:
+        """Write what is to be written, as far as that can be done at once: others lead next."""
+        self._lose_patience()
+        loop = asyncio.get_running_loop()
+        until_s = loop.time() + MOST_FLUSHED_S
+        while (self._dirty or self._busy) and self._may_act() and loop.time() < until_s:
+            await asyncio.sleep(_LOOK_S)
+
     async def run(self) -> None:
         """Write what is to be written, until cancelled; what was not written then is forgotten."""
         try:
@@ -196,8 +207,9 @@ class Recorder:
             if error.status != _GONE:
                 self._later(member, retry_delay_s(error, 2))
             return
-        self._see(seen)
-        self.touch(member, delay_s)
+        if not member.is_gone:  # it may have gone while it was read
+            self._see(seen)
+            self.touch(member, delay_s)
 
     def _later(self, member: Member, delay_s: float) -> None:
         loop = asyncio.get_running_loop()

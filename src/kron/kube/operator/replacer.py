@@ -42,13 +42,17 @@ class Replacer:
         self._timeout_s = timeout_s
 
     async def make_room(self, pending: Pending) -> bool:
-        """Delete the active Jobs and wait until they are gone; False: its period has ended."""
+        """Delete the Jobs that are active now and wait until they are gone.
+
+        False: its period has ended. What becomes active meanwhile is none of its business.
+        """
         member = pending.member
+        replaced = {run.uid for run in member.active_runs()}
         loop = asyncio.get_running_loop()
         until_s = loop.time() + self._timeout_s
         deleted: set[str] = set()
         tries = 0
-        while active := member.active_runs():
+        while active := [run for run in member.active_runs() if run.uid in replaced]:
             left_s = until_s - loop.time()
             if pending.given_up:
                 self._settlement.ended(pending, *pending.given_up)

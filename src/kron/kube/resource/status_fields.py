@@ -7,7 +7,7 @@ from kron.kube.resource.field import Field, Kind
 from kron.kube.resource.patterns import INSTANT
 
 _LONGEST_TEXT = 32_768
-MOST_ACTIVE = 10_000
+MOST_ACTIVE = 1_000
 """More are not told of, though they count."""
 CONDITIONS = {
     "Ready": "the spec is right and the job is being scheduled",
