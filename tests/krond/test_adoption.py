@@ -389,10 +389,13 @@ class TestTwoIntents:
             with subprocess.Popen(
                 ["/bin/sh", str(host.path("job.sh"))], env=environment, start_new_session=True
             ) as run:
-                wait_for(lambda: in_own_session(run.pid), "it is there")
-                host.start()
-                assert host.wait_for_event("adopted", "job")["run_id"] == self.LATER
-                event, ((*_, run_id, _, _, _, _),) = self.skipped(host)
+                try:
+                    wait_for(lambda: in_own_session(run.pid), "it is there")
+                    host.start()
+                    assert host.wait_for_event("adopted", "job")["run_id"] == self.LATER
+                    event, ((*_, run_id, _, _, _, _),) = self.skipped(host)
+                finally:
+                    host.path("go").touch()
             assert run.returncode == 0, "nobody has stopped it"
             assert event["active_job"] == self.LATER
             assert run_id == self.EARLIER
