@@ -324,7 +324,7 @@ def test_after_a_reboot_an_intent_counts_as_executed_whatever_is_left_of_it(
 class TestTwoIntents:
     """A krond was killed when two periods of a job were to start: there is one run at a time."""
 
-    EARLIER, LATER = "e" * 20, "a" * 20
+    EARLIER, LATER = os.urandom(10).hex(), os.urandom(10).hex()  # of no other test that runs now
     SUPERSEDED = "a later run replaced it before it could start"
 
     def prepare(self, host: Family, concurrency: str) -> None:
