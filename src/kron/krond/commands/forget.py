@@ -20,7 +20,7 @@ EXAMPLES = (("krond forget backup", "the clock was a year ahead, and `backup` ra
 
 def add_arguments(parser: Parser) -> None:
     """The arguments of the command."""
-    parser.add_argument("job", metavar="JOB", help="a name, or <file>:<name>")
+    parser.add_argument("job", metavar="JOB", help="a name, or <absolute path of its file>:<name>")
     add_state_dir(parser)
 
 

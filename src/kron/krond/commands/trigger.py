@@ -25,7 +25,7 @@ EXAMPLES = (
 
 def add_arguments(parser: Parser) -> None:
     """The arguments of the command."""
-    parser.add_argument("job", metavar="JOB", help="a name, or <file>:<name>")
+    parser.add_argument("job", metavar="JOB", help="a name, or <absolute path of its file>:<name>")
     parser.add_argument("--wait", action="store_true", help="wait until the run has ended")
     add_state_dir(parser)
 
