@@ -63,11 +63,15 @@ class Family(Host):
         return pid
 
     def script(self, name: str, *lines: str) -> Path:
-        """An executable file of the shell's; it begins in the directory of the test."""
+        """An executable file of the shell's; it begins in the directory of the test.
+
+        It is made in one step: a shell that is only now starting may be about to read it.
+        """
         path = self.directory / f"{name.replace('/', '-')}.sh"
-        path.write_text("\n".join(["#!/bin/sh", f"cd {self.directory}", *lines, ""]))
-        path.chmod(0o755)
-        return path
+        new = path.with_suffix(".new")
+        new.write_text("\n".join(["#!/bin/sh", f"cd {self.directory}", *lines, ""]))
+        new.chmod(0o755)
+        return new.rename(path)
 
     def job(self, name: str, *lines: str, fields: str = "", schedule: str = NEVER) -> str:
         """The line of a job that runs these lines."""
