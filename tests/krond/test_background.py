@@ -79,6 +79,15 @@ def test_the_command_ends_when_the_daemon_is_ready_and_the_daemon_goes_on(tmp_pa
     assert daemon["descriptors"] == {"0": "/dev/null", "1": written, "2": written}
 
 
+def test_it_is_waited_for_though_the_shell_ignores_the_ends_of_children(tmp_path: Path) -> None:
+    def ignore() -> None:
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+    ended = start(tmp_path, "background.ready()\ntell()", preexec_fn=ignore)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert facts(tmp_path)["cwd"] == "/"
+
+
 def test_its_output_is_appended_to_a_file_for_its_owner_only(tmp_path: Path) -> None:
     (tmp_path / "krond.out").write_text("from last week\n")
     (tmp_path / "krond.out").unlink()

@@ -420,6 +420,26 @@ def test_no_run_starts_that_could_not_be_watched(tmp_path: Path) -> None:
         assert host.stop() == 0
 
 
+@needs("logger")
+def test_a_burst_of_runs_with_helpers_leaves_krond_the_files_that_it_needs(tmp_path: Path) -> None:
+    """Each takes three descriptors: one for itself, and one for each of its loggers."""
+    with Family(tmp_path) as host:
+        host.start_empty("--limit-nofile", "64")
+        at_s = soon(2)
+        names = [f"job-{number}" for number in range(24)]
+        host.write(
+            *(
+                f"{due_once(host.config, name, at_s, more='@policy(deadline=10m)')} name={name} "
+                "command=/bin/true stdout=syslog stderr=syslog"
+                for name in names
+            )
+        )
+        host.ask("reload")
+        for name in names:
+            assert host.wait_for_event("exited", name)["exit_code"] == "0"
+        assert host.stop() == 0
+
+
 @needs_root
 @needs("unshare")
 def test_as_process_1_krond_reaps_orphans_and_mixes_nobody_up(tmp_path: Path) -> None:

@@ -447,6 +447,26 @@ def test_whoever_waits_for_a_run_may_go_away(host: Host) -> None:
     assert host.stop() == 0
 
 
+def test_those_who_wait_for_runs_leave_krond_the_files_that_it_needs(host: Host) -> None:
+    host.write(holding(host, more="@policy(concurrency=allow)"))
+    host.start("--max-running", "1", "--limit-nofile", "64")
+    request = json.dumps({"command": "trigger", "job": "held", "wait": True}).encode() + b"\n"
+    with ExitStack() as stack:
+        directory = os.open(host.state, os.O_PATH)
+        stack.callback(os.close, directory)
+        heard = 0
+        for _ in range(30):
+            client = stack.enter_context(socket.socket(socket.AF_UNIX))
+            client.connect(f"/proc/self/fd/{directory}/control.sock")
+            client.sendall(request)
+            status = wait_for(lambda: host.ask("status"), "krond answers")
+            heard = status["waiting"] + status["active"]
+        assert 0 < heard < 30
+        assert host.command("trigger", "held").returncode == 0
+    host.ask("stop", how="leave")
+    assert host.wait() == 0
+
+
 def test_those_who_wait_for_runs_keep_nobody_out_until_they_are_too_many(host: Host) -> None:
     """All but one of the runs wait for a slot, so that there are not as many processes."""
     host.write(holding(host, more="@policy(concurrency=allow)"))
@@ -467,7 +487,7 @@ def test_those_who_wait_for_runs_keep_nobody_out_until_they_are_too_many(host: H
                 wait_for(partial(is_heard, number), "all are heard")
         refused = host.command("trigger", "held", "--wait")
         assert refused.returncode == 1
-        assert f"{AWAITING} others wait" in refused.stderr
+        assert f"{AWAITING} others, or as many" in refused.stderr
         assert host.command("trigger", "held").returncode == 0
         assert host.command("reload").returncode == 0
     host.ask("stop", how="leave")

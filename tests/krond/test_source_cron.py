@@ -227,6 +227,17 @@ def test_a_crontab_that_is_wrong_is_left_out_and_told_and_the_others_run(host: C
     assert host.command("reload").returncode == 0, "which is no reason to refuse the others"
 
 
+def test_without_a_watch_it_runs_and_says_that_edits_need_a_reload(host: CronHost) -> None:
+    host.install("cron.d/fine", f"{DAILY} root fine\n")
+    no_watch = 'echo 0 > /proc/sys/user/max_inotify_instances; exec "$@"'
+    mounts = ("/bin/sh", "-c", MOUNTS, "sh", str(host.directory))
+    host.start(wrapper=("unshare", "-Urm", "/bin/sh", "-c", no_watch, "sh", *mounts))
+    assert host.names() == {"fine"}
+    assert [event["error"] for event in host.events("error") if event["operation"] == "watch"] == [
+        "inotify_init1: Too many open files: edits need a krond reload"
+    ]
+
+
 @pytest.mark.parametrize(
     ("mode", "owner", "said"),
     [

@@ -6,6 +6,8 @@ import gc
 import os
 import socket
 import threading
+import time
+import tty
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -126,6 +128,11 @@ class Standard:
             os.close(self.writer)
             pair = socket.socketpair()
             self.reader, self.writer = (end.detach() for end in pair)
+        elif kind == "terminal":
+            os.close(self.reader)
+            os.close(self.writer)
+            self.reader, self.writer = os.openpty()
+            tty.setraw(self.writer)
 
     def read(self) -> bytes:
         """What is there."""
@@ -142,7 +149,7 @@ class Standard:
         os.close(self.writer)
 
 
-@pytest.fixture(params=["pipe", "pipe-of-another", "socket"])
+@pytest.fixture(params=["pipe", "pipe-of-another", "socket", "terminal"])
 def standard(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Standard]:
     made = Standard(request.param)
     monkeypatch.setattr(journal_module, "STANDARD_ERROR", made.writer)
@@ -178,12 +185,42 @@ def test_a_log_that_nobody_reads_is_waited_for_once(
     assert 0 < lost < MANY
     assert sum(wait_s > 0 for wait_s in waits) == 1
     assert os.get_blocking(standard.writer), "those who share it rely on that"
-    assert standard.read().count(b"event=clock_changed") == MANY - lost
+    assert standard.read().count(b"\n") == MANY - lost
     journal.event(Event.CLOCK_CHANGED, now=NOON)
-    told, line = standard.read().splitlines()
+    *_, told, line = standard.read().splitlines()
     assert f'error="{lost} lines could not be written"'.encode() in told
     assert b"event=clock_changed" in line
     assert journal.lost == 0
+
+
+def test_a_log_that_is_read_slowly_costs_lines_and_hardly_any_time(
+    standard: Standard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    has_room = journal_module._has_room
+
+    def noted(descriptor: int, timeout_s: float) -> bool:
+        began_s = time.monotonic()
+        try:
+            return has_room(descriptor, timeout_s)
+        finally:
+            waits.append(time.monotonic() - began_s if timeout_s else 0.0)
+
+    monkeypatch.setattr(journal_module, "_has_room", noted)
+    monkeypatch.setattr(journal_module, "PATIENCE_S", 0.2)
+    journal = Journal(FakeClock(NOON))
+    for _ in range(8):
+        for _ in range(MANY):
+            journal.event(Event.CLOCK_CHANGED, now=NOON)
+        assert journal.lost
+        standard.read()  # so that some lines go through, and none is lost for a while
+    assert 0.1 < sum(waits) < 0.8
+
+
+def test_a_named_pipe_that_nobody_reads_is_no_log(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "log")
+    with pytest.raises(OSError, match="No such device"):
+        Journal(FakeClock(NOON), path=str(tmp_path / "log"))
 
 
 def test_a_log_that_is_read_as_fast_as_can_be_loses_nothing(

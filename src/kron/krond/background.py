@@ -52,6 +52,7 @@ class Background:
         be opened is a KronError, before anything is forked.
         """
         _fill_standard_descriptors()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, no child could be waited for
         output = _open_output(output_path)
         _flush()
         reader, writer = os.pipe()

@@ -183,7 +183,7 @@ class Connection:
     @property
     def may_wait(self) -> bool:
         """Whether its request may be answered a long time from now."""
-        return self._server._awaiting() <= AWAITING  # it is one of them
+        return self._poller.has_room() and self._server._awaiting() <= AWAITING  # it is one of them
 
     def answer(self, answer: Message) -> None:
         """Answer the request. If the client has gone since, nothing happens."""

@@ -164,7 +164,12 @@ class Daemon:
 
         Only those of its names count that are given with a directory, if any are.
         """
-        watch = Watch()
+        fix = "edits need a krond reload"
+        try:
+            watch = Watch()
+        except OSError as error:
+            self.journal.error("watch", f"{error.strerror}: {fix}")
+            return
 
         def look(_: int = 0) -> None:
             is_changed = watch.read()
@@ -172,7 +177,6 @@ class Daemon:
                 for directory, names in directories.items():
                     watch.add(directory, names)
             except OSError as error:
-                fix = "edits need a krond reload"
                 self.journal.error("watch", f"{error.filename}: {error.strerror}: {fix}")
             if is_changed and not self._reload_timer:
                 due_ns = self._clock.monotonic_ns() + SETTLING_NS

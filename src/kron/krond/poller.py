@@ -6,6 +6,7 @@ returns what is ready, and the loop that asked decides in which order to call.
 
 from __future__ import annotations
 
+import resource
 import select
 from collections.abc import Callable
 
@@ -13,6 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     Callback = Callable[[int], None]
 
+OTHER_DESCRIPTORS = 32
+"""More than krond needs for itself, and for the streams of a run that it starts."""
 LONGEST_S = 86_400.0
 """The longest wait at a time: epoll counts milliseconds, and at most 2**31 of them."""
 
@@ -43,6 +46,14 @@ class Poller:
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def has_room(self, more: int = 0) -> bool:
+        """Whether another descriptor may be opened for long, when `more` have been already.
+
+        A quarter is left alone: for what a start opens, for those who ask, for the unforeseen.
+        """
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] * 3 // 4
+        return len(self) + more + OTHER_DESCRIPTORS <= most
 
     def add(self, descriptor: int, mask: int, callback: Callback) -> None:
         """Call `callback` with the events, whenever one of `mask` (or an error) is there."""

@@ -74,7 +74,9 @@ class Requests:
         daemon = self._daemon
         waits = request.get("wait") is True
         if waits and not connection.may_wait:
-            message = f"{AWAITING} others wait for the ends of their runs already"
+            message = (
+                f"{AWAITING} others, or as many as krond may open files, wait for runs already"
+            )
             raise KronError(Code.CONTROL, message, fix="start it without waiting for its end")
         told: list[Ended] = []
         is_later = False

@@ -60,6 +60,8 @@ class Starter:
         """Every run that is not there yet, by its run id."""
         self._line: deque[Pending] = deque()
         self._begun: list[tuple[Run, list[int]]] = []
+        self._unwatched = 0
+        """How many processes those are."""
         """The runs that were started just now, each with its loggers, and not told of yet."""
         self._store = store
         self._keeper = keeper
@@ -122,7 +124,7 @@ class Starter:
         try:
             self._start_line()
         finally:
-            begun, self._begun = self._begun, []
+            begun, self._begun, self._unwatched = self._begun, [], 0
             for run, loggers in begun:
                 self._take_up(run, loggers)
 
@@ -197,7 +199,7 @@ class Starter:
     def _start(self, pending: Pending) -> None:
         now_ns = self._clock.now_ns()
         try:
-            self._supervisor.check_room(len(self._begun))
+            self._supervisor.check_room(self._unwatched)
             pid, loggers = self._surroundings.start(
                 pending, self._store.proof_in_child(pending.run_id), now_ns // SECOND_NS
             )
@@ -220,6 +222,7 @@ class Starter:
         )
         run.on_end = pending.on_end
         self._begun.append((run, loggers))
+        self._unwatched += 1 + len(loggers)
         self._forget(pending)
         member = pending.member
         if pending.nominal_s is not None and member.ledger is not None:

@@ -8,7 +8,6 @@ group's number, cannot become somebody else's.
 from __future__ import annotations
 
 import os
-import resource
 import select
 import signal
 from collections.abc import Callable
@@ -26,8 +25,6 @@ from kron.logs.journal import Journal
 from kron.waking.clock import Clock
 
 UNSEEN = "krond was not its parent when it ended, so its result is unknown"
-OTHER_DESCRIPTORS = 32
-"""More than krond needs for itself, and for the streams of a run that it starts."""
 
 
 class Supervisor:
@@ -49,10 +46,11 @@ class Supervisor:
         self._on_end = on_end
 
     def check_room(self, unwatched: int) -> None:
-        """A `StartError` if there may be no descriptor to watch another run by."""
-        # A quarter is left alone: for what a start opens, for those who ask, for the unforeseen.
-        most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] * 3 // 4
-        if len(self._poller) + unwatched + OTHER_DESCRIPTORS > most:
+        """A `StartError` if there may be no descriptor to watch another run by.
+
+        `unwatched` processes were started just now, and are to be watched first.
+        """
+        if not self._poller.has_room(unwatched):
             raise StartError("krond watches as many runs as it may open files", for_good=False)
 
     def watch(self, run: Run) -> None:

@@ -1,7 +1,8 @@
 """The journal: the log of a program that runs jobs, and what it says of their periods.
 
 A line that cannot be written is counted, and nothing stops for it. That is also so where nobody
-reads the log: a pipe or a socket that stays full for a second costs lines, and no more time.
+reads the log, or slowly: a pipe, a socket or a terminal that is full costs lines, and a second of
+every minute at the most.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ if TYPE_CHECKING:
 
 STANDARD_ERROR = 2
 PATIENCE_S = 1.0
-"""How long a line waits for whoever reads the log: a burst is more than a pipe holds."""
+"""How long lines wait for whoever reads the log: a burst is more than a pipe holds."""
+RECOVERY = PATIENCE_S / 60
+"""How much of that comes back in a second."""
 EDITED = "the schedule was edited"
 LAPSED = "the schedule was edited, and the new time has already passed"
 
@@ -74,6 +77,9 @@ class Journal:
         self._explain = explain
         self._descriptor = STANDARD_ERROR
         self._take: Callable[[int, bytes], int] = os.write
+        self._patience_s = PATIENCE_S
+        self._waited_s = 0.0
+        """When that was last known, on the monotonic clock."""
         if path:
             self._descriptor = _opened(path)
         else:
@@ -98,8 +104,7 @@ class Journal:
         """Go on in a new file of the same name, after the old one has been moved away."""
         if not self.path:
             return
-        # An OSError leaves the old file in use: a named pipe that nobody reads is one, too.
-        descriptor = _opened(self.path, os.O_NONBLOCK)
+        descriptor = _opened(self.path)  # an OSError leaves the old file in use
         old, self._descriptor = self._descriptor, descriptor
         os.close(old)
 
@@ -110,11 +115,17 @@ class Journal:
         except BlockingIOError:
             if self.lost:
                 raise  # it was waited for, and has taken nothing since
-        deadline_s = time.monotonic() + PATIENCE_S
-        while (left_s := deadline_s - time.monotonic()) > 0:
-            if _has_room(self._descriptor, left_s):
-                with suppress(BlockingIOError):  # others that write there were quicker
-                    return self._take(self._descriptor, data)
+        now_s = time.monotonic()
+        patience_s = self._patience_s + (now_s - self._waited_s) * RECOVERY
+        deadline_s = now_s + min(patience_s, PATIENCE_S)
+        try:
+            while (left_s := deadline_s - time.monotonic()) > 0:
+                if _has_room(self._descriptor, left_s):
+                    with suppress(BlockingIOError):  # others that write there were quicker
+                        return self._take(self._descriptor, data)
+        finally:
+            self._waited_s = time.monotonic()
+            self._patience_s = max(deadline_s - self._waited_s, 0.0)
         raise BlockingIOError("nobody reads the log")
 
     def event(
@@ -307,11 +318,11 @@ class Journal:
             self.lost += 1
 
 
-def _opened(path: str, more: int = 0) -> int:
+def _opened(path: str) -> int:
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOCTTY | os.O_NOFOLLOW
-    descriptor = os.open(path, flags | more, 0o640)
-    os.set_blocking(descriptor, False)  # nobody shares it; to a regular file it means nothing
-    return descriptor
+    # Nobody shares it, and to a regular file it means nothing. A named pipe that nobody reads is
+    # an OSError with it, and would be waited for without.
+    return os.open(path, flags | os.O_NONBLOCK, 0o640)
 
 
 def _shared(descriptor: int) -> tuple[int, Callable[[int, bytes], int]]:
@@ -325,10 +336,10 @@ def _shared(descriptor: int) -> tuple[int, Callable[[int, bytes], int]]:
         return descriptor, os.write  # it is closed: that is told with the first line
     if stat.S_ISSOCK(mode):
         return descriptor, _sender(descriptor)
-    if not stat.S_ISFIFO(mode):
+    if not stat.S_ISFIFO(mode) and not os.isatty(descriptor):
         return descriptor, os.write
-    flags = os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC
-    try:  # the same pipe, opened once more, for ourselves
+    flags = os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+    try:  # the same pipe or terminal, opened once more, for ourselves
         return os.open(f"/proc/self/fd/{descriptor}", flags), os.write
     except OSError:  # it is another user's
         return descriptor, _write_if_room

@@ -159,7 +159,7 @@ def test_an_owner_that_is_dead_but_not_yet_reaped_is_dead(
 
 def test_waiting_for_a_child_has_an_end_and_systemd_tries_again(path: str) -> None:
     orphan = Orphan(path)
-    owner = f"a child of the krond {orphan.owner}, which has died, still has"
+    owner = f"the krond {orphan.owner} is not to be seen from here, and yet"
     with pytest.raises(StillLocked, match=owner) as caught:
         lock(path, patience_s=0.03)
     assert caught.value.pid == orphan.owner

@@ -46,15 +46,16 @@ class AlreadyRunning(KronError):  # noqa: N818 (what krond is)
 class StillLocked(KronError):  # noqa: N818 (what the file is)
     """No krond is known to be running, and yet the lock is taken, which may pass.
 
-    `pid` is the krond that had it and is dead, None if the file does not say which.
+    `pid` is the krond that had it, dead or unseen, None if the file does not say which.
     """
 
     def __init__(self, path: str, pid: int | None) -> None:
-        who = f"a child of the krond {pid}, which has died, still has" if pid else "somebody has"
+        who = f"the krond {pid} is not to be seen from here" if pid else "no krond is to be seen"
         super().__init__(
             Code.STATE,
-            f"{who} {path} locked, and no krond is known to be running",
-            fix=f"try again later; if it lasts, fuser -v {path} says which process hangs",
+            f"{who}, and yet {path} is locked: by a child of one that has died, or by one in "
+            "another container",
+            fix=f"try again later; if it lasts, fuser -v {path} says which process has it",
         )
         self.args = (path, pid)
         self.path = path
