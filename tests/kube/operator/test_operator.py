@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -48,42 +49,30 @@ def test_a_start_that_is_cancelled_before_it_began_holds_nothing_up() -> None:
     play(test)
 
 
-def test_a_job_that_has_finished_before_its_creation_was_answered_is_not_active() -> None:
-    async def finish(job: Object) -> None:
-        server_of[0].put("jobs", deepcopy(job) | {"status": DONE})
-        await asyncio.sleep(0.05)  # until the watch has told of it
+def finish(server: Server, job: Object) -> None:
+    server.put("jobs", deepcopy(job) | {"status": DONE})
 
-    server_of: list[Server] = []
 
+def delete(server: Server, job: Object) -> None:
+    server.remove("jobs", job["metadata"]["name"])
+
+
+@pytest.mark.parametrize("meanwhile", [finish, delete])
+def test_a_job_that_ends_before_its_creation_was_answered_is_not_active(
+    meanwhile: Callable[[Server, Object], None],
+) -> None:
     async def test(server: Server) -> None:
-        server_of.append(server)
-        server.on_job_made = finish
+        async def made(job: Object) -> None:
+            meanwhile(server, job)
+            await asyncio.sleep(0.05)  # until the watch has told of it
+
+        server.on_job_made = made
         server.put("kronjobs", seen(kronjob(policy=OWED)))
         replica = Replica(server)
         await replica.start()
         await until(lambda: server.status().get("lastOutcome") == "executed")
         assert replica.member().active_runs() == []
-        assert server.status()["active"] == []
-        await replica.stop()
-
-    play(test)
-
-
-def test_a_job_that_was_deleted_before_its_creation_was_answered_is_not_there() -> None:
-    async def delete(job: Object) -> None:
-        server_of[0].remove("jobs", job["metadata"]["name"])
-        await asyncio.sleep(0.05)
-
-    server_of: list[Server] = []
-
-    async def test(server: Server) -> None:
-        server_of.append(server)
-        server.on_job_made = delete
-        server.put("kronjobs", seen(kronjob(policy=OWED)))
-        replica = Replica(server)
-        await replica.start()
-        await until(lambda: server.status().get("lastOutcome") == "executed")
-        assert replica.member().own_runs() == []
+        assert len(replica.member().own_runs()) == len(server.objects["jobs"])
         assert server.status()["active"] == []
         await replica.stop()
 
