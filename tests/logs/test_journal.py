@@ -6,7 +6,6 @@ import gc
 import os
 import socket
 import threading
-import tty
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -127,11 +126,6 @@ class Standard:
             os.close(self.writer)
             pair = socket.socketpair()
             self.reader, self.writer = (end.detach() for end in pair)
-        elif kind == "terminal":
-            os.close(self.reader)
-            os.close(self.writer)
-            self.reader, self.writer = os.openpty()
-            tty.setraw(self.writer)
 
     def read(self) -> bytes:
         """What is there."""
@@ -148,7 +142,7 @@ class Standard:
         os.close(self.writer)
 
 
-@pytest.fixture(params=["pipe", "pipe-of-another", "socket", "terminal"])
+@pytest.fixture(params=["pipe", "pipe-of-another", "socket"])
 def standard(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Standard]:
     made = Standard(request.param)
     monkeypatch.setattr(journal_module, "STANDARD_ERROR", made.writer)
@@ -194,6 +188,19 @@ def test_a_log_that_nobody_reads_is_waited_for_once(standard: Standard, waits: l
     assert f'error="{lost} lines could not be written"'.encode() in told
     assert b"event=clock_changed" in line
     assert journal.lost == 0
+
+
+def test_a_terminal_that_nobody_reads_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.openpty()
+    monkeypatch.setattr(journal_module, "STANDARD_ERROR", writer)
+    monkeypatch.setattr(journal_module, "PATIENCE_S", 0.05)
+    journal = Journal(FakeClock(NOON))
+    for _ in range(MANY):
+        journal.event(Event.CLOCK_CHANGED, now=NOON)
+    assert journal.lost
+    assert os.get_blocking(writer), "those who share it rely on that"
+    os.close(reader)
+    os.close(writer)
 
 
 def test_a_log_that_is_read_slowly_costs_lines_and_hardly_any_time(
