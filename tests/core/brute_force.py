@@ -1,4 +1,4 @@
-"""The daylight saving rule of DESIGN section 3, read literally and without any code of kron.
+"""The daylight saving rule of Debian's cron, read literally and without any code of kron.
 
 Real time is walked minute by minute on the clock that `zoneinfo` shows, and every minute is asked
 whether it matches. Slow and plain on purpose: where cronsim and kron disagree, this decides.

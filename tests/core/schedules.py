@@ -1,4 +1,4 @@
-"""Random valid schedule texts over the whole grammar of seed 000, for any test to draw from.
+"""Random valid schedule texts over the whole grammar, for any test to draw from.
 
 Nothing here uses Kron's own writing of a schedule: the texts come from the grammar alone.
 """

@@ -56,6 +56,7 @@ def digest() -> str:
     return total.hexdigest()
 
 
+@pytest.mark.heavy
 def test_a_thousand_runs_decide_the_same() -> None:
     text = (
         "0 2 * * * @tz(Europe/Paris) @win(around,3h) @dist({}) @seed(daily,salt=a) @avoid(hours=2)"
@@ -82,6 +83,7 @@ def test_the_order_of_questions_changes_no_answer() -> None:
     assert answers(moments) == answers(sorted(moments, key=lambda at: (at.minute, at.day)))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("settings", "flags"),
     [

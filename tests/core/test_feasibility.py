@@ -134,6 +134,7 @@ def test_the_hour_that_a_fold_repeats_counts_twice() -> None:
     assert (folded.share, skipped.share, usual.share) == (0.5, 0.0, 0.25)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "modifiers",
     [

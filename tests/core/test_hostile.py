@@ -148,6 +148,7 @@ FRAMES = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_line_full_of_one_thing_is_answered(unit: str) -> None:
     for frame in FRAMES.values():
@@ -241,6 +242,7 @@ def cost(text: str, runs: int) -> float:
     return least
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("frame", FRAMES)
 def test_the_time_grows_no_faster_than_the_line(frame: str) -> None:
     never_too_much_s = 0.040
@@ -253,6 +255,7 @@ def test_the_time_grows_no_faster_than_the_line(frame: str) -> None:
         assert cost(text, runs=5) < max(8 * quarter, never_too_much_s), unit
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("frame", FRAMES)
 def test_the_memory_is_a_small_multiple_of_the_line(frame: str) -> None:
     for unit in ("(", ",", '"', "\\", "1,", "@x(1) ", "漢"):
@@ -267,6 +270,7 @@ def test_the_memory_is_a_small_multiple_of_the_line(frame: str) -> None:
         assert peak < 64 * MOST, unit
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("unit", ["1", "0h", "1h", ".", "0.", "ns", "9", "µ", "h", "\ud800"])
 def test_a_long_duration_takes_time_in_proportion(unit: str) -> None:
     def run(size: int) -> float:

@@ -48,6 +48,7 @@ def _walk(schedule: Schedule, moment: datetime, steps: int) -> list[datetime]:
     return walk
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_previous_of_next_is_next_and_nothing_lies_between(chunk: int) -> None:
     for schedule, moment in _cases(f"previous of next {chunk}"):
@@ -59,6 +60,7 @@ def test_previous_of_next_is_next_and_nothing_lies_between(chunk: int) -> None:
         assert schedule.prev_nominal(following - SECOND) == schedule.prev_nominal(moment), where
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_next_of_the_second_before_previous_is_previous_and_nothing_lies_between(
     chunk: int,
@@ -72,6 +74,7 @@ def test_next_of_the_second_before_previous_is_previous_and_nothing_lies_between
         assert schedule.next_nominal(preceding) == schedule.next_nominal(moment), where
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_walking_backwards_retraces_the_walk_forwards(chunk: int) -> None:
     for schedule, moment in _cases(f"retrace {chunk}"):
@@ -80,6 +83,7 @@ def test_walking_backwards_retraces_the_walk_forwards(chunk: int) -> None:
         assert backwards == forwards[::-1], f"{schedule} from {moment}"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_count_equals_walking(chunk: int) -> None:
     random = Random(f"count {chunk}")
@@ -135,6 +139,7 @@ def test_fractions_of_a_second_keep_next_after_and_previous_not_after(
     assert next(schedule.nominals_before(moment)) == before
 
 
+@pytest.mark.heavy
 def test_random_fractions_of_a_second_obey_the_order() -> None:
     random = Random("fractions")
     for schedule, whole in _cases("fractions"):
@@ -194,6 +199,8 @@ def test_a_moment_that_is_no_instant_of_ours_is_an_error(moment: datetime) -> No
         assert raised.value.code == "instant"
 
 
+@pytest.mark.heavy
+@pytest.mark.heavy
 @pytest.mark.parametrize("expression", ["* * * * *", "59 23 31 12 *", "0 0 29 2 *", "0 0 1 1 *"])
 @pytest.mark.parametrize("zone", ["UTC", "Pacific/Kiritimati", "Etc/GMT+12", "Europe/Paris"])
 def test_walks_reach_both_ends_of_time_and_stop_with_an_error(expression: str, zone: str) -> None:
@@ -221,6 +228,7 @@ def _fresh(schedule: Schedule) -> Nominals:
 CHANGING = [zone for zone in ZONES if any(when > 0 for when, _ in offset_changes(zone))]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_no_answer_depends_on_what_the_zone_was_asked_before(chunk: int) -> None:
     """The zone's table grows by whole years around a question: its edges must not show.
@@ -262,6 +270,7 @@ def test_an_answer_beyond_the_edge_of_the_table_lies_in_the_future() -> None:
     assert asked.after(int(last_of_the_year.timestamp())) == int(expected.timestamp())
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("expression", ["*/5 * * * *", "0 3 1 * *", "0 0 29 2 *", "30 2 * * *"])
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Paris"])
 def test_a_walk_ends_with_the_years_that_kron_covers(expression: str, zone: str) -> None:

@@ -55,6 +55,7 @@ class Oracle(CronSim):
         super().tick(seconds)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_agrees_with_cronsim_forwards_and_backwards_in_every_zone(chunk: int) -> None:
     random = Random(f"oracle {chunk}")
@@ -104,6 +105,7 @@ def test_agrees_with_cronsim_forwards_and_backwards_in_every_zone(chunk: int) ->
     assert given_up <= CASES // 50
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_agrees_with_brute_force_on_every_instant_around_a_change_of_the_clock(chunk: int) -> None:
     random = Random(f"brute force {chunk}")

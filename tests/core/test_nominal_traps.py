@@ -1,7 +1,7 @@
 """The traps that other schedulers fell into, each by name, with answers worked out from the rule.
 
 Times are written as the clock shows them, with the offset that tells the two showings of a fold
-apart. DESIGN section 3 has the rule.
+apart. docs/syntax.md has the rule.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The syntax of seed 000, rule by rule: what is read, what is refused, where and why."""
+"""The syntax, rule by rule: what is read, what is refused, where and why."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def marked(text: str) -> list[tuple[Code, str]]:
 
 
 @pytest.mark.parametrize("text", SEED_EXAMPLES)
-def test_every_example_of_the_seed_is_read(text: str) -> None:
+def test_every_example_is_read(text: str) -> None:
     schedule = kron.parse_schedule(text)
     assert kron.parse_schedule(str(schedule)) == schedule
 
@@ -395,16 +395,12 @@ def test_the_order_of_modifiers_is_not_significant(text: str, data: st.DataObjec
             id="skew has no sigma",
         ),
         pytest.param(f"{CRON} @dist(exponential,rate=2)", [(Code.KEY_UNKNOWN, "rate")], id="rate"),
-        pytest.param(
-            f"{CRON} @dist(normal,mu=middle)", [(Code.VALUE_UNKNOWN, "mu=middle")], id="mu"
-        ),
+        pytest.param(f"{CRON} @dist(normal,mu=middle)", [(Code.VALUE_UNKNOWN, "middle")], id="mu"),
         pytest.param(f"{CRON} @dist(normal,sigma=0s)", [(Code.NUMBER, "0s")], id="sigma of zero"),
         pytest.param(
             f"{CRON} @dist(normal,sigma=0.5)", [(Code.DURATION, "0.5")], id="sigma without unit"
         ),
-        pytest.param(
-            f"{CRON} @dist(exponential,dir=up)", [(Code.VALUE_UNKNOWN, "dir=up")], id="dir"
-        ),
+        pytest.param(f"{CRON} @dist(exponential,dir=up)", [(Code.VALUE_UNKNOWN, "up")], id="dir"),
         *(
             pytest.param(
                 f"{CRON} @dist({name}={value})", [(Code.NUMBER, value)], id=f"{name}={value}"
@@ -456,12 +452,10 @@ def test_the_order_of_modifiers_is_not_significant(text: str, data: st.DataObjec
         ),
         pytest.param(
             f"{CRON} @policy(concurrency=never)",
-            [(Code.VALUE_UNKNOWN, "concurrency=never")],
+            [(Code.VALUE_UNKNOWN, "never")],
             id="concurrency",
         ),
-        pytest.param(
-            f"{CRON} @policy(suspend=yes)", [(Code.VALUE_UNKNOWN, "suspend=yes")], id="suspend"
-        ),
+        pytest.param(f"{CRON} @policy(suspend=yes)", [(Code.VALUE_UNKNOWN, "yes")], id="suspend"),
         pytest.param(f"{CRON} @policy(deadline=soon)", [(Code.DURATION, "soon")], id="deadline"),
         pytest.param(
             f"{CRON} @policy(deadline=-1s)", [(Code.DURATION, "-1s")], id="negative deadline"
@@ -587,7 +581,7 @@ def test_all_problems_of_a_line_come_together_in_the_order_of_their_columns() ->
         (Code.NUMBER, "0"),
         (Code.KEY_UNKNOWN, "size"),
         (Code.KEY_REPEATED, "salt=b"),
-        (Code.VALUE_UNKNOWN, "suspend=maybe"),
+        (Code.VALUE_UNKNOWN, "maybe"),
         (Code.KEY_UNKNOWN, "x"),
         (Code.CONSTRAINT, "99"),
         (Code.CONSTRAINT, '"q"'),
@@ -789,6 +783,7 @@ def test_a_fix_says_what_was_meant(text: str, canonical: str) -> None:
     assert str(kron.parse_schedule(whole)) == canonical
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("place", "low", "high", "names"),
     [

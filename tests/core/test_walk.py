@@ -88,6 +88,7 @@ def test_a_walk_through_a_midnight_that_is_moved_misses_and_repeats_nothing(zone
             assert walked_back(schedule, first_s, last_s) == expected
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("chunk", range(4))
 def test_what_was_asked_before_never_shows_in_an_answer(chunk: int) -> None:
     random = Random(f"walk {chunk}")

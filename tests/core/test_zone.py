@@ -70,6 +70,7 @@ def _end_of_list(key: str) -> int:
     return min(LISTED_S, changes[-1][0] + 1) if changes else LISTED_S
 
 
+@pytest.mark.heavy
 @in_chunks
 def test_holds_exactly_the_offset_changes_of_the_database_in_every_zone(chunk: int) -> None:
     changes = 0
@@ -87,6 +88,7 @@ def test_holds_exactly_the_offset_changes_of_the_database_in_every_zone(chunk: i
     assert changes > 1_000, "hardly anything was compared"
 
 
+@pytest.mark.heavy
 @in_chunks
 def test_agrees_with_zoneinfo_where_the_list_ends_and_the_rule_goes_on(chunk: int) -> None:
     random = Random(f"rule {chunk}")
@@ -128,6 +130,7 @@ def test_spans_tile_time_and_remember_what_was_shown(key: str) -> None:
         assert after.shown_s == before.end_s + before.offset_s
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("key", LIVELY)
 def test_grows_to_far_apart_instants_in_any_order(key: str) -> None:
     info = ZoneInfo(key)
@@ -169,6 +172,7 @@ def test_a_wall_time_is_found_in_the_spans_that_show_it(key: str) -> None:
     assert compared
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("key", LIVELY)
 def test_threads_that_grow_one_table_at_once_get_the_right_offsets(key: str) -> None:
     info = ZoneInfo(key)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
+from functools import reduce
+from operator import or_
 
 from kron.core.cron import DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MONTH, FieldKind, format_values
 from kron.core.frozen import Frozen
@@ -100,27 +102,26 @@ class Constraints(Frozen):
 class Filter:
     """Constraints in the form that candidates are checked against."""
 
-    __slots__ = ("_avoided_days", "_constraints", "_minutes", "_wanted_days")
+    __slots__ = ("_avoided_days", "_constraints", "_wanted_days", "minutes")
 
     def __init__(self, constraints: Constraints) -> None:
         self._constraints = constraints
-        self._minutes = _EVERY_MINUTE
-        wanted_days = []
+        avoided_times = [clause for clause in constraints.avoid if clause.is_about_time_of_day]
+        self._avoided_days = [c for c in constraints.avoid if not c.is_about_time_of_day]
+        self._wanted_days = []
+        self.minutes = _EVERY_MINUTE & ~_any_minute(avoided_times)
+        """The minutes of the day that the clauses about the time of day leave, as a mask."""
         for clauses in _by_kind(constraints.only):
             if clauses[0].is_about_time_of_day:
-                self._minutes &= _any_minute(clauses)
+                self.minutes &= _any_minute(clauses)
             else:
-                wanted_days.append(clauses)
-        self._wanted_days = tuple(wanted_days)
-        avoided_times = [clause for clause in constraints.avoid if clause.is_about_time_of_day]
-        self._minutes &= ~_any_minute(avoided_times)
-        self._avoided_days = tuple(c for c in constraints.avoid if not c.is_about_time_of_day)
+                self._wanted_days.append(clauses)
 
     def accepts(self, wall_s: int) -> bool:
         """Whether work may run at this wall time."""
         day = wall_s // DAY_S
         minute = (wall_s - day * DAY_S) // 60
-        return bool(self._minutes >> minute & 1) and self.accepts_day(day)
+        return bool(self.minutes >> minute & 1) and self.accepts_day(day)
 
     def accepts_day(self, day: int) -> bool:
         """Whether work may run on this day at all, as far as the clauses about days go."""
@@ -133,9 +134,9 @@ class Filter:
         """The times of day left by the other clauses: (first, end) in seconds from midnight."""
         runs = []
         minute = 0
-        while rest := self._minutes >> minute:
+        while rest := self.minutes >> minute:
             first = minute + (rest & -rest).bit_length() - 1
-            gaps = ~(self._minutes >> first)
+            gaps = ~(self.minutes >> first)
             minute = first + (gaps & -gaps).bit_length() - 1
             runs.append((first * 60, minute * 60))
         return runs
@@ -166,10 +167,7 @@ def _by_kind(clauses: tuple[Clause, ...]) -> Iterator[list[Clause]]:
 
 
 def _any_minute(clauses: list[Clause]) -> int:
-    minutes = 0
-    for clause in clauses:
-        minutes |= clause.minutes()
-    return minutes
+    return reduce(or_, (clause.minutes() for clause in clauses), 0)
 
 
 def _format_minute(minute: int) -> str:

@@ -8,9 +8,10 @@ that was meant. When the expression matches is the business of `wall` and `nomin
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 
-from kron.core.errors import Code, ParseError, Problem, quoted
+from kron.core.bits import consecutive, positions
+from kron.core.errors import Code, ParseError, Problem, attempt, quoted
 from kron.core.frozen import Frozen
 
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
@@ -18,7 +19,7 @@ _WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _ITEM = re.compile(r"(\*|[^-/*]+(?:-[^-/*]+)?)(?:/([0-9]+))?")
 _STEPLESS_ITEM = re.compile(r"([^-/*]+(?:-[^-/*]+)?)()")
 _MOST_DIGITS = 9
-_SHORTEST_RUN = 3
+SHORTEST_RUN = 3
 LONGEST_FIELD = 1_000
 """Six times the text of every minute of the hour, listed."""
 
@@ -86,8 +87,7 @@ class Cron(Frozen):
         return not (self.day_of_month.starred or self.day_of_week.starred)
 
     def __str__(self) -> str:
-        fields = (self.minute, self.hour, self.day_of_month, self.month, self.day_of_week)
-        return " ".join(map(str, fields))
+        return " ".join(map(str, self._values()))
 
 
 @lru_cache(maxsize=4096)
@@ -106,24 +106,16 @@ def parse_values(kind: FieldKind, text: str) -> int:
 @lru_cache(maxsize=4096)
 def format_values(kind: FieldKind, mask: int, *, steps: bool = True) -> str:
     """The shortest plain list that gives `mask`: one stepped range, or numbers and ranges."""
-    values = [value for value in range(kind.low, kind.high + 1) if mask >> value & 1]
-    if steps and len(values) >= _SHORTEST_RUN:
+    values = list(positions(mask))
+    if steps and len(values) >= SHORTEST_RUN:
         step = values[1] - values[0]
         if step > 1 and values == list(range(values[0], values[-1] + 1, step)):
             return f"{kind.spelled(values[0])}-{kind.spelled(values[-1])}/{step}"
-    runs: list[list[int]] = []
-    for value in values:
-        if runs and value == runs[-1][-1] + 1:
-            runs[-1].append(value)
-        else:
-            runs.append([value])
-    return ",".join(_format_run(kind, run) for run in runs)
-
-
-def _format_run(kind: FieldKind, run: list[int]) -> str:
-    if len(run) < _SHORTEST_RUN:
-        return ",".join(map(kind.spelled, run))
-    return f"{kind.spelled(run[0])}-{kind.spelled(run[-1])}"
+    items: list[str] = []
+    for run in consecutive(values):
+        names = [kind.spelled(value) for value in run]
+        items += [f"{names[0]}-{names[-1]}"] if len(run) >= SHORTEST_RUN else names
+    return ",".join(items)
 
 
 class _Grammar(Frozen):
@@ -157,13 +149,9 @@ def _parse_list(grammar: _Grammar, text: str) -> tuple[int, int]:
     problems: list[Problem] = []
     position = 0
     for item in text.split(","):
-        try:
-            item_mask, step = _parse_item(grammar, item)
-        except ParseError as error:
-            problems += [problem.shifted(position) for problem in error.problems]
-        else:
-            mask |= item_mask
-            steps.append(step)
+        if parsed := attempt(problems, partial(_parse_item, grammar), item, position):
+            mask |= parsed[0]
+            steps.append(parsed[1])
         position += len(item) + 1
     if problems:
         raise ParseError(text, problems)
@@ -187,16 +175,16 @@ def _parse_item(grammar: _Grammar, text: str) -> tuple[int, int]:
     if not hyphen:
         if item[2]:
             first = "0" if kind is DAY_OF_WEEK and low == 7 else low_text
-            fix = f"write {first}-{_spelled_like(kind, low_text, kind.high)}/{step}"
+            fix = f"write {first}-{kind.high}/{step}"
             raise grammar.error(text, f"{quoted(text)} has a step but no range", fix=fix)
         return _step_mask(kind, low, low, 1), 1
-    try:
-        high = _parse_value(grammar, high_text)
-    except ParseError as error:
-        place = len(low_text) + len(hyphen)
-        raise ParseError(text, [problem.shifted(place) for problem in error.problems]) from None
+    problems: list[Problem] = []
+    high = attempt(problems, partial(_parse_value, grammar), high_text, len(low_text) + 1)
+    if high is None:
+        raise ParseError(text, problems)
     if low > high:
-        fix = _unrolled(kind, text, low_text, high_text)
+        mask = _step_mask(kind, low, kind.high, 1) | _step_mask(kind, kind.low, high, 1)
+        fix = "" if item[2] else f"write {format_values(kind, mask, steps=False)}"
         raise grammar.error(text, f"the range {quoted(text)} runs backwards", fix=fix)
     return _step_mask(kind, low, high, step), step
 
@@ -220,26 +208,6 @@ def _parse_value(grammar: _Grammar, text: str) -> int:
     if len(text) > _MOST_DIGITS or not kind.low <= int(text) <= highest:
         raise grammar.error(text, f"{quoted(text)} is not between {kind.low} and {highest}")
     return int(text)
-
-
-def _unrolled(kind: FieldKind, text: str, low_text: str, high_text: str) -> str:
-    """What to write for a range over the end of the week, the day or the year."""
-    if "/" in text:
-        return ""  # with a step it has no plain spelling
-    first = _spelled_like(kind, low_text, kind.low)
-    last = _spelled_like(kind, low_text, kind.high)
-    head = f"{low_text}-{last},"
-    if low_text.upper() == last:
-        head = f"{last},"
-    elif kind is DAY_OF_WEEK and low_text == "7":
-        head = ""
-    tail = high_text if high_text.upper() == first else f"{first}-{high_text}"
-    return f"write {head}{tail}"
-
-
-def _spelled_like(kind: FieldKind, example: str, value: int) -> str:
-    """`value` as a name or a number, whichever `example` is."""
-    return str(value) if example.isdigit() else kind.spelled(value)
 
 
 SHORTHANDS = {

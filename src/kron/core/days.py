@@ -12,6 +12,7 @@ from datetime import date
 from functools import lru_cache
 from itertools import accumulate
 
+from kron.core.bits import positions
 from kron.core.cron import Cron
 from kron.core.instant import FIRST_YEAR, LAST_YEAR, out_of_range, to_day
 
@@ -106,22 +107,22 @@ class Days:
         kind = _YEAR_KINDS[index]
         days = self._lists[kind]
         if days is None:
-            mask = self._masks[kind]
-            days = self._lists[kind] = tuple(day for day in range(366) if mask >> day & 1)
+            days = self._lists[kind] = tuple(positions(self._masks[kind]))
         return days
+
+    def mask(self, first_day: int, count: int) -> int:
+        """The matching days among `count` days as a mask, `first_day` being the lowest bit."""
+        mask = 0
+        index = bisect_right(_YEAR_STARTS, first_day) - 1
+        while (skipped := _YEAR_STARTS[index] - first_day) < count:
+            year = self._masks[_YEAR_KINDS[index]]
+            mask |= year << skipped if skipped >= 0 else year >> -skipped
+            index += 1
+        return mask & (1 << count) - 1
 
     def count(self, first_day: int, end_day: int) -> int:
         """How many days match in [first_day, end_day)."""
-        total = 0
-        index = bisect_right(_YEAR_STARTS, first_day) - 1
-        while first_day < end_day:
-            next_year = _YEAR_STARTS[index + 1]
-            stop = min(end_day, next_year)
-            year = self._masks[_YEAR_KINDS[index]] >> (first_day - _YEAR_STARTS[index])
-            total += (year & (1 << (stop - first_day)) - 1).bit_count()
-            first_day = next_year
-            index += 1
-        return total
+        return self.mask(first_day, end_day - first_day).bit_count()
 
 
 class RareDays(Days):
@@ -154,12 +155,19 @@ class RareDays(Days):
 
 def matching_days(cron: Cron) -> Days:
     """The days that `cron` matches."""
-    return _days(cron.day_of_month.mask, cron.month.mask, cron.day_of_week.mask, cron.either_day)
+    return select_days(
+        cron.day_of_month.mask, cron.month.mask, cron.day_of_week.mask, cron.either_day
+    )
 
 
 @lru_cache(maxsize=4096)
-def _days(dom_mask: int, month_mask: int, dow_mask: int, either: bool) -> Days:
-    """The day set for these fields; most schedules of a fleet share a few of them."""
+def select_days(
+    dom_mask: int = -1, month_mask: int = -1, dow_mask: int = 0x7F, either: bool = False
+) -> Days:
+    """The days with these days of month, months and weekdays; by default all of them.
+
+    The fields of most schedules of a fleet are the same few.
+    """
     dom = dom_mask >> 1
     masks = []
     for kind in range(14):

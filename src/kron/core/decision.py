@@ -1,7 +1,7 @@
 """The decision: which second of a period's window was chosen, and how.
 
-This is the decision contract, engine version 1 (DESIGN section 2). A change here changes when
-people's jobs run; the golden vectors in tests/vectors hold it in place.
+This is the decision contract, engine version 1. A change here changes when people's jobs run; the
+golden vectors in tests/vectors check it bit for bit.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ from itertools import islice
 from math import floor
 
 from kron.core.frozen import Frozen
-from kron.core.generator import SplitMix64
 from kron.core.instant import to_datetime, to_seconds, to_text, to_whole_seconds
 from kron.core.schedule import Schedule
 
 ENGINE_VERSION = 1
 MAX_ATTEMPTS = 64
 UNSCHEDULABLE = "no candidate accepted within MaxAttempts"
+
+_MASK = 2**64 - 1
+_STEP = 0x9E3779B97F4A7C15
+_UNIT = 2.0**-53
 
 
 class Decision(Frozen):
@@ -71,7 +74,7 @@ class Decision(Frozen):
 
 
 class Draw(Frozen):
-    """One attempt: the draw u, its place x in the window, the second, and why not, if so."""
+    """One attempt: the draw u, its place x in the window, the second, and why it was rejected."""
 
     u: float
     x: float
@@ -94,14 +97,14 @@ class Trace(Frozen):
 def decide(schedule: Schedule, *, identity: str, nominal: datetime) -> Decision:
     """The decision for the period of `schedule` whose nominal instant is `nominal`.
 
-    The nominal instant is taken as given. That it is one of the schedule's is the caller's
-    business: a log must replay even after the time zone database has changed.
+    The caller makes sure that the schedule has this nominal instant; `decide` does not check it,
+    because a log must replay even after the time zone database has changed.
     """
     return decide_at(schedule, identity, to_whole_seconds(nominal))
 
 
 def trace(schedule: Schedule, *, identity: str, nominal: datetime) -> Trace:
-    """The same decision, with every draw on the way to it. Only this pays for the record."""
+    """The same decision with every draw on the way to it; `decide` does not record them."""
     draws: list[Draw] = []
     decision = decide_at(schedule, identity, to_whole_seconds(nominal), draws.append)
     only_second = None if draws else _rejection(schedule, decision.window_start_s)
@@ -121,7 +124,7 @@ def decide_at(
     nominal_s: int,
     observe: Callable[[Draw], None] | None = None,
 ) -> Decision:
-    """`decide` in seconds; `observe`, if given, is told of every draw."""
+    """`decide` in seconds; it calls `observe`, if given, with every draw."""
     period_key = schedule.seed.period_key(nominal_s, schedule.zone)
     digest = schedule.seed.digest(identity, period_key)
     start_s = nominal_s + schedule.start_offset_s
@@ -152,7 +155,7 @@ def _draw(
     observe: Callable[[Draw], None] | None,
 ) -> tuple[int | None, int]:
     """The first candidate that is accepted, and the attempts it took."""
-    stream = SplitMix64(digest)
+    stream = _SplitMix64(digest)
     width_s = schedule.width_s
     for attempt in range(1, MAX_ATTEMPTS + 1):
         u = stream.unit()
@@ -180,3 +183,19 @@ def _upcoming(schedule: Schedule, identity: str, after_s: int) -> Iterator[Decis
     while True:
         after_s = schedule.nominals.after(after_s)
         yield decide_at(schedule, identity, after_s)
+
+
+class _SplitMix64:
+    """The stream of draws: floats in [0, 1). It is mutable, so it never leaves the decision."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self, digest: bytes) -> None:
+        self._state = int.from_bytes(digest[:8], "big")
+
+    def unit(self) -> float:
+        """The next draw."""
+        self._state = z = self._state + _STEP & _MASK
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & _MASK
+        z = (z ^ z >> 27) * 0x94D049BB133111EB & _MASK
+        return ((z ^ z >> 31) >> 11) * _UNIT

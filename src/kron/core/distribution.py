@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from enum import StrEnum
 
-from kron.core.duration import SECOND_NS, format_duration
+from kron.core.duration import SECOND_NS
 from kron.core.frozen import Frozen
+from kron.core.tokens import written_keys
 from kron.core.window import Mode, Window
 
 _BELOW_ONE = 1.0 - 2.0**-53
@@ -38,35 +38,36 @@ class Distribution(ABC):
     """What `@dist` says."""
 
     __slots__ = ()
+    name = ""
+    """The name in `@dist`."""
+    keys: tuple[tuple[str, str], ...] = ()
+    """The parameters of `@dist`, each with its field."""
 
     @abstractmethod
     def law(self, window: Window) -> Law:
         """The distribution on a window of this shape (at least a second wide)."""
 
-    @abstractmethod
     def parameters(self) -> str:
         """The parameters that are not at their defaults, as `k=v,k=v`."""
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """The name in `@dist`."""
+        return written_keys(self, self.keys)
 
     def __str__(self) -> str:
-        parameters = self.parameters()
-        return f"@dist({self.name},{parameters})" if parameters else f"@dist({self.name})"
+        return f"@dist({','.join(filter(None, (self.name, self.parameters())))})"
 
 
-class Uniform(Distribution, Law, Frozen):
-    """Every second alike."""
+class _SameLaw(Distribution, Law):
+    """A distribution that is the same law on every window."""
 
-    name = "uniform"
+    __slots__ = ()
 
     def law(self, window: Window) -> Law:
         return self
 
-    def parameters(self) -> str:
-        return ""
+
+class Uniform(_SameLaw, Frozen):
+    """Every second alike."""
+
+    name = "uniform"
 
     def quantile(self, u: float) -> float:
         return u
@@ -78,17 +79,12 @@ class Uniform(Distribution, Law, Frozen):
 DEFAULT_DISTRIBUTION: Distribution = Uniform()
 
 
-class SkewEarly(Distribution, Law, Frozen):
+class SkewEarly(_SameLaw, Frozen):
     """A power law that leans to the start of the window; the larger the shape, the more."""
 
     shape: float = 2.0
     name = "skewEarly"
-
-    def law(self, window: Window) -> Law:
-        return self
-
-    def parameters(self) -> str:
-        return "" if self.shape == 2.0 else f"shape={format_number(self.shape)}"
+    keys = (("shape", "shape"),)
 
     def quantile(self, u: float) -> float:
         return math.pow(u, self.shape)
@@ -116,20 +112,13 @@ class Direction(StrEnum):
     LATE = "late"
 
 
-class Exponential(Distribution, Law, Frozen):
+class Exponential(_SameLaw, Frozen):
     """Exponential decay from one end of the window; `rate` is in units of 1/window."""
 
     rate: float = 1.0
     direction: Direction = Direction.EARLY
     name = "exponential"
-
-    def law(self, window: Window) -> Law:
-        return self
-
-    def parameters(self) -> str:
-        rate = "" if self.rate == 1.0 else f"lambda={format_number(self.rate)}"
-        direction = "" if self.direction is Direction.EARLY else f"dir={self.direction}"
-        return ",".join(filter(None, (rate, direction)))
+    keys = (("lambda", "rate"), ("dir", "direction"))
 
     def quantile(self, u: float) -> float:
         if self.direction is Direction.LATE:
@@ -165,6 +154,7 @@ class Normal(Distribution, Frozen):
     anchor: Anchor | None = None
     sigma_ns: int | None = None
     name = "normal"
+    keys = (("mu", "anchor"), ("sigma", "sigma_ns"))
 
     def law(self, window: Window) -> Law:
         """Defaults: the nominal instant for `around`, else the middle; a sixth of the window."""
@@ -180,11 +170,6 @@ class Normal(Distribution, Frozen):
         }
         return _TruncatedNormal(places[anchor], sigma_ns / (window.width_s * SECOND_NS))
 
-    def parameters(self) -> str:
-        anchor = "" if self.anchor is None else f"mu={self.anchor}"
-        sigma = "" if self.sigma_ns is None else f"sigma={format_duration(self.sigma_ns)}"
-        return ",".join(filter(None, (anchor, sigma)))
-
 
 class _TruncatedNormal(Law):
     """A normal law with mean `mean` and deviation `deviation`, cut to [0, 1]."""
@@ -192,11 +177,15 @@ class _TruncatedNormal(Law):
     __slots__ = ("_below", "_deviation", "_inside", "_inverse", "_mean")
 
     def __init__(self, mean: float, deviation: float) -> None:
+        # Imported here because `statistics` costs more start-up time than all of kron.core, and
+        # only normal distributions need it. It computes Wichura's AS241, as the contract asks.
+        from statistics import NormalDist
+
         self._mean = mean
         self._deviation = deviation
         self._below = _standard_normal(-mean / deviation)
         self._inside = _standard_normal((1.0 - mean) / deviation) - self._below
-        self._inverse = _standard_normal_inverse()
+        self._inverse = NormalDist().inv_cdf
 
     def quantile(self, u: float) -> float:
         p = self._below + u * self._inside
@@ -210,16 +199,3 @@ class _TruncatedNormal(Law):
 
 def _standard_normal(z: float) -> float:
     return 0.5 * math.erfc(-z / math.sqrt(2.0))
-
-
-def _standard_normal_inverse() -> Callable[[float], float]:
-    # Imported here because `statistics` costs more start-up time than all of kron.core, and only
-    # normal distributions need it. It computes Wichura's AS241, as the contract asks.
-    from statistics import NormalDist
-
-    return NormalDist().inv_cdf
-
-
-def format_number(value: float) -> str:
-    """The shortest text that reads back as `value`, without a trailing `.0`."""
-    return repr(value).removesuffix(".0")

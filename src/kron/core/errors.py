@@ -1,16 +1,22 @@
 """The one tree of errors.
 
-Every failure that an input can cause is a `KronError` with a stable code. A text that is wrong
-is a `ParseError`: it lists every problem of the text, each with its place, so that a person
-mends a line once and not five times.
+Every failure that an input can cause is a `KronError` with a stable code. A text that is wrong is
+a `ParseError`: it lists every problem of the text, each with its position, so that a person fixes a
+line once and not five times.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 
 from kron.core.frozen import Frozen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    _Value = TypeVar("_Value")
 
 SHOWN_PROBLEMS = 20
 """How many problems of one text are kept; a line of 60,000 typing errors has no 21st reader."""
@@ -65,7 +71,7 @@ class Code(StrEnum):
     CONTROL = "control"
     CLUSTER = "cluster"
     API = "api"
-    # Fuzzy schedules (seed 004). Its names are kept as it spells them; the last six are warnings.
+    # Fuzzy schedules: the names of the specification, as it spells them. The last six are warnings.
     UNKNOWN_KEYWORD = "UNKNOWN_KEYWORD"
     HOUR_OUT_OF_RANGE = "HOUR_OUT_OF_RANGE"
     MINUTE_OUT_OF_RANGE = "MINUTE_OUT_OF_RANGE"
@@ -154,6 +160,17 @@ class ParseError(KronError):
         return "\n".join(shown)
 
 
+def attempt(
+    problems: list[Problem], parse: Callable[[str], _Value], text: str, at: int = 0
+) -> _Value | None:
+    """What `parse` makes of a piece of text that begins at `at`; None if that is in `problems`."""
+    try:
+        return parse(text)
+    except ParseError as error:
+        problems += [problem.shifted(at) for problem in error.problems]
+        return None
+
+
 def quoted(value: str) -> str:
     """`value` between double quotes, on one line, shortened, with nothing a terminal would obey."""
     shown = value if len(value) <= _SHOWN_VALUE else value[: _SHOWN_VALUE - 1] + "…"
@@ -171,7 +188,7 @@ def is_showable(value: str) -> bool:
 
 
 def excerpt(text: str, start: int, end: int) -> str:
-    """Two lines: the part of `text` around [start, end), and carets under it."""
+    """Two lines: the part of `text` around [start, end), and carets below it."""
     text = text.replace("\t", " ")  # one column each, so that the carets stay in place
     first = max(0, start - _SHOWN_LINE // 2)
     last = min(len(text), first + _SHOWN_LINE)
@@ -209,11 +226,5 @@ def columns(text: str) -> int:
         return len(text)
     from unicodedata import category, east_asian_width
 
-    return sum(
-        0
-        if category(character) in ("Mn", "Me")
-        else 2
-        if east_asian_width(character) in "WF"
-        else 1
-        for character in text
-    )
+    shown = (character for character in text if category(character) not in ("Mn", "Me"))
+    return sum(2 if east_asian_width(character) in "WF" else 1 for character in shown)

@@ -62,6 +62,11 @@ def to_text(instant_s: int) -> str:
     return _minute_text(instant_s // 60) + _SECONDS[instant_s % 60]
 
 
+def optional_text(instant_s: int | None) -> str | None:
+    """`to_text`, and None for None."""
+    return None if instant_s is None else to_text(instant_s)
+
+
 @lru_cache(maxsize=8192)
 def _minute_text(minute: int) -> str:
     day, minute_of_day = divmod(minute, 1440)

@@ -1,4 +1,4 @@
-"""How much an input may ask for: one place for every bound, each of them configurable."""
+"""The limits for inputs: one place for every bound, each of them configurable."""
 
 from __future__ import annotations
 

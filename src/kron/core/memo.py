@@ -1,8 +1,8 @@
-"""A memo: what was made of a value, kept for the next time that this very value comes.
+"""A memo: a result computed from a value, kept for the next time that the same object comes.
 
 `functools.lru_cache` would hash the value and compare it, which for a schedule takes as long as
-most of what is made of it. Thousands of jobs share a few schedules, so it is enough to know the
-object again. It is held, so that no other can have its place in memory.
+most of what is computed from it. Thousands of jobs share a few schedules, so it is enough to
+recognise the object. The memo keeps it alive, so that no other object can get its address.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST = 4096
 
 
 class Memo(Generic[Key, Value]):
-    """Remembers up to `MOST` values, then begins anew."""
+    """Keeps up to `MOST` values, then drops them all."""
 
     __slots__ = ("_kept", "_make")
 

@@ -1,7 +1,8 @@
 """What each modifier means: from its arguments to a window, a distribution, a seed and so on.
 
-Every reader returns its value or None, and puts what is wrong into `problems`, so that a line
-with three mistakes is told about all three.
+`FORMS` is the grammar: what a modifier takes, and what is made of it. A value that cannot be read
+is None, and what is wrong with it is in `problems`, so that a line with three mistakes gets three
+messages.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from kron.core.cron import parse_values
 from kron.core.distribution import (
     Anchor,
     Direction,
-    Distribution,
     Exponential,
     Normal,
     SkewEarly,
@@ -25,25 +25,38 @@ from kron.core.distribution import (
     Uniform,
 )
 from kron.core.duration import SECOND_NS, parse_duration
-from kron.core.errors import Code, ParseError, Problem, did_you_mean, quoted
+from kron.core.errors import Code, ParseError, Problem, attempt, did_you_mean, quoted
+from kron.core.frozen import Frozen
 from kron.core.instant import DAY_S, to_day
 from kron.core.limits import Limits
 from kron.core.policy import Concurrency, Policy
 from kron.core.seed import Seed, Strategy
 from kron.core.tokens import Argument, Modifier, Token
 from kron.core.window import Mode, Window
-from kron.core.zone import Zone, load_zone
+from kron.core.zone import load_zone
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Parse = Callable[[str], Any]
 
 _NUMBER = r"(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?"
 _BETWEEN = r"([0-9]{2}):([0-9]{2})-([0-9]{2}):([0-9]{2})"
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypeVar
 
-    _Value = TypeVar("_Value")
-    _Choice = TypeVar("_Choice", bound=StrEnum)
+class Form(Frozen):
+    """What a modifier takes, and what is made of it."""
+
+    example: str
+    field: str
+    """The field of the schedule that it sets."""
+    make: Any = None
+    """None: the first argument says what is made, and which keys that takes."""
+    positional: tuple[Parse, ...] = ()
+    keys: tuple[tuple[str, str], ...] = ()
+    """Keys, each with the parameter of `make` that it is."""
 
 
 class Reader:
@@ -53,72 +66,42 @@ class Reader:
         self._limits = limits
         self._problems = problems
 
-    def zone(self, modifier: Modifier) -> Zone | None:
-        """`@tz(name)`."""
-        positional, _ = self._arguments(modifier, most=1, keys=())
-        return self._parsed(positional[0], load_zone) if positional else None
-
-    def window(self, modifier: Modifier) -> Window | None:
-        """`@win(mode,duration)`."""
-        positional, _ = self._arguments(modifier, least=2, most=2, keys=())
-        if len(positional) < 2:
+    def read(self, modifier: Modifier) -> Any:
+        """What the modifier says; None if that is reported."""
+        if modifier.name in CLAUSED:
+            return self._clauses(modifier)
+        form, before = FORMS[modifier.name], len(self._problems)
+        positional, keyed = self._arguments(modifier, form)
+        is_short = len(positional) < len(form.positional)
+        parsers = () if is_short else zip(positional, form.positional, strict=True)
+        values = [self._parsed(argument, parse) for argument, parse in parsers]
+        make: Any = form.make
+        keys, where = dict(form.keys), f"@{modifier.name}"
+        if make is None and values:
+            make = values.pop()
+            if make is not None:
+                keys, where = dict(make.keys), make.name
+        given: dict[str, Any] = {}
+        for key, argument in keyed.items() if make is not None else ():
+            if key in keys:
+                given[keys[key]] = self._parsed(argument, _VALUES[key])
+            else:
+                self._unknown_key(argument, where, keys)
+        if len(self._problems) > before:
             return None
-        mode = self._choice(positional[0], Mode)
-        duration_ns = self._parsed(positional[1], parse_duration)
-        if mode is None or duration_ns is None:
+        if is_short:
+            fix = f"write it like {form.example}"
+            message = f"{where} lacks an argument"
+            self._problems.append(modifier.token.problem(Code.MODIFIER_FORM, message, fix=fix))
             return None
-        longest_ns = self._limits.window_days * DAY_S * SECOND_NS
-        if duration_ns > longest_ns:
-            days = self._limits.window_days
+        made = make(*values, **given)
+        days = self._limits.window_days
+        if isinstance(made, Window) and made.duration_ns > days * DAY_S * SECOND_NS:
             message = f"the window {quoted(positional[1].value)} is longer than {days} days"
             self._report(positional[1], Code.LIMIT, message, f"at most {days * 24}h")
-            return None
-        return Window(mode, duration_ns)
+        return made
 
-    def distribution(self, modifier: Modifier) -> Distribution | None:
-        """`@dist(name[,key=value...])`."""
-        before = len(self._problems)
-        positional, given = self._arguments(modifier, most=1, keys=None)
-        if not positional:
-            return None
-        name = positional[0]
-        if name.value not in _DISTRIBUTION_KEYS:
-            self._unknown(name, "distribution", _DISTRIBUTION_KEYS)
-            return None
-        keys = _DISTRIBUTION_KEYS[name.value]
-        for argument in given.values():
-            if argument.key not in keys:
-                self._unknown_key(argument, name.value, keys)
-        distribution = self._distribution(name.value, given)
-        return distribution if len(self._problems) == before else None
-
-    def seed(self, modifier: Modifier) -> Seed | None:
-        """`@seed(strategy[,salt=text])`."""
-        positional, given = self._arguments(modifier, most=1, keys=("salt",))
-        strategy = self._choice(positional[0], Strategy) if positional else None
-        if strategy is None:
-            return None
-        return Seed(strategy, given["salt"].value if "salt" in given else "")
-
-    def policy(self, modifier: Modifier) -> Policy | None:
-        """`@policy(key=value[,key=value...])`."""
-        keys = ("concurrency", "deadline", "suspend")
-        _, given = self._arguments(modifier, least=0, most=0, keys=keys)
-        policy = Policy()
-        concurrency: Concurrency | None = policy.concurrency
-        deadline_ns: int | None = policy.deadline_ns
-        suspend: _Switch | None = _Switch.FALSE
-        if "concurrency" in given:
-            concurrency = self._choice(given["concurrency"], Concurrency)
-        if "deadline" in given:
-            deadline_ns = self._parsed(given["deadline"], parse_duration)
-        if "suspend" in given:
-            suspend = self._choice(given["suspend"], _Switch)
-        if concurrency is None or deadline_ns is None or suspend is None:
-            return None
-        return Policy(concurrency, deadline_ns, suspend is _Switch.TRUE)
-
-    def clauses(self, modifier: Modifier) -> tuple[Clause, ...] | None:
+    def _clauses(self, modifier: Modifier) -> tuple[Clause, ...] | None:
         """`@only(clause[;clause...])` and `@avoid(...)`."""
         if modifier.body.text.count(";") >= self._limits.clauses:
             message = f"@{modifier.name} has more than {self._limits.clauses} clauses"
@@ -135,68 +118,28 @@ class Reader:
                 found.append(clause)
         return tuple(found)
 
-    def _distribution(self, name: str, given: dict[str, Argument]) -> Distribution:
-        def number(key: str, default: float) -> float:
-            value = self._parsed(given[key], _parse_positive) if key in given else default
-            return default if value is None else value
-
-        if name in ("skewEarly", "skewLate"):
-            shape = number("shape", SkewEarly().shape)
-            return SkewEarly(shape) if name == "skewEarly" else SkewLate(shape)
-        if name == "exponential":
-            direction = self._choice(given["dir"], Direction) if "dir" in given else None
-            return Exponential(number("lambda", Exponential().rate), direction or Direction.EARLY)
-        if name == "normal":
-            anchor = self._choice(given["mu"], Anchor) if "mu" in given else None
-            sigma_ns = self._parsed(given["sigma"], _parse_sigma) if "sigma" in given else None
-            return Normal(anchor, sigma_ns)
-        return Uniform()
-
     def _arguments(
-        self, modifier: Modifier, *, least: int = 1, most: int, keys: tuple[str, ...] | None
+        self, modifier: Modifier, form: Form
     ) -> tuple[list[Argument], dict[str, Argument]]:
-        """Arguments without and with a key; too many, too few and unknown ones are reported."""
-        before = len(self._problems)
+        """Arguments without and with a key; too many and repeated ones are reported."""
         positional: list[Argument] = []
-        given: dict[str, Argument] = {}
-        form = f"write it like {FORMS[modifier.name]}"
+        keyed: dict[str, Argument] = {}
         for argument in modifier.arguments(",", self._problems):
-            if argument.key is None and len(positional) < most:
+            if argument.key is None and len(positional) < len(form.positional):
                 positional.append(argument)
             elif argument.key is None:
                 message = f"@{modifier.name} does not take {quoted(argument.value)}"
-                self._report(argument, Code.MODIFIER_FORM, message, form)
-            elif keys is not None and argument.key not in keys:
-                self._unknown_key(argument, f"@{modifier.name}", keys)
-            elif argument.key in given:
+                fix = f"write it like {form.example}"
+                self._report(argument, Code.MODIFIER_FORM, message, fix)
+            elif argument.key in keyed:
                 message = f"{quoted(argument.key)} is given twice"
                 self._report(argument, Code.KEY_REPEATED, message)
             else:
-                given[argument.key] = argument
-        if len(positional) < least and len(self._problems) == before:
-            message = f"@{modifier.name} lacks an argument"
-            self._problems.append(modifier.token.problem(Code.MODIFIER_FORM, message, fix=form))
-        return positional, given
+                keyed[argument.key] = argument
+        return positional, keyed
 
-    def _parsed(self, argument: Argument, parse: Callable[[str], _Value]) -> _Value | None:
-        try:
-            return parse(argument.value)
-        except ParseError as error:
-            shifted = (problem.shifted(argument.value_start) for problem in error.problems)
-            self._problems.extend(shifted)
-            return None
-
-    def _choice(self, argument: Argument, choices: type[_Choice]) -> _Choice | None:
-        try:
-            return choices(argument.value)
-        except ValueError:
-            self._unknown(argument, argument.key or choices.__name__.lower(), list(choices))
-            return None
-
-    def _unknown(self, argument: Argument, what: str, choices: Iterable[str]) -> None:
-        names = list(choices)
-        message = f"unknown {what} {quoted(argument.value)}: it is one of {', '.join(names)}"
-        self._report(argument, Code.VALUE_UNKNOWN, message, did_you_mean(argument.value, names))
+    def _parsed(self, argument: Argument, parse: Parse) -> Any:
+        return attempt(self._problems, parse, argument.value, argument.value_start)
 
     def _unknown_key(self, argument: Argument, where: str, keys: Iterable[str]) -> None:
         names = list(keys)
@@ -204,37 +147,28 @@ class Reader:
         allowed = f"the keys are {', '.join(names)}" if names else "it has none"
         message = f"unknown key {quoted(key)} for {where}: {allowed}"
         token = Token(key, argument.token.start)
-        self._problems.append(
-            token.problem(Code.KEY_UNKNOWN, message, fix=did_you_mean(key, names))
-        )
+        fix = did_you_mean(key, names)
+        self._problems.append(token.problem(Code.KEY_UNKNOWN, message, fix=fix))
 
     def _report(self, argument: Argument, code: Code, message: str, fix: str = "") -> None:
         self._problems.append(argument.token.problem(code, message, fix=fix))
 
 
-class _Switch(StrEnum):
-    TRUE = "true"
-    FALSE = "false"
+def _one_of(what: str, choices: dict[str, Any]) -> Parse:
+    """Reads one of these names."""
+
+    def parse(text: str) -> Any:
+        if text in choices:
+            return choices[text]
+        message = f"unknown {what} {quoted(text)}: it is one of {', '.join(choices)}"
+        fix = did_you_mean(text, choices)
+        raise ParseError.single(text, Code.VALUE_UNKNOWN, message, fix=fix)
+
+    return parse
 
 
-FORMS = {
-    "tz": "@tz(Europe/Paris)",
-    "win": "@win(after,2h)",
-    "dist": "@dist(skewLate,shape=2)",
-    "seed": "@seed(stable,salt=text)",
-    "policy": "@policy(concurrency=forbid,deadline=10m)",
-    "only": "@only(dow=MON-FRI;hours=8-18)",
-    "avoid": "@avoid(date=2026-12-25)",
-}
-"""Every modifier, with an example of its right form."""
-
-_DISTRIBUTION_KEYS: dict[str, tuple[str, ...]] = {
-    "uniform": (),
-    "normal": ("mu", "sigma"),
-    "skewEarly": ("shape",),
-    "skewLate": ("shape",),
-    "exponential": ("lambda", "dir"),
-}
+def _member(what: str, enum: type[StrEnum]) -> Parse:
+    return _one_of(what, {str(member): member for member in enum})
 
 
 def _parse_positive(text: str) -> float:
@@ -251,13 +185,13 @@ def _parse_sigma(text: str) -> int:
     raise ParseError.single(text, Code.NUMBER, "sigma must be longer than 0s")
 
 
-def _parse_between(text: str) -> tuple[int, int]:
+def _parse_between(text: str) -> Clause:
     match = re.fullmatch(_BETWEEN, text)
     if match:
         first = int(match[1]) * 60 + int(match[2])
         last = int(match[3]) * 60 + int(match[4])
         if max(first, last) < MINUTES_A_DAY and max(int(match[2]), int(match[4])) < 60:
-            return first, last
+            return Clause(ClauseKind.BETWEEN, first=first, last=last)
     message = f"{quoted(text)} is not a time range from 00:00 to 23:59"
     raise _constraint_error(text, message, "write it like 08:00-20:00 or 22:00-06:00")
 
@@ -272,49 +206,72 @@ def _parse_day(text: str) -> int:
     raise _constraint_error(text, message, "write it like 2026-12-25")
 
 
-def _parse_days(text: str) -> tuple[int, int]:
+def _parse_date(text: str) -> Clause:
+    day = _parse_day(text)
+    return Clause(ClauseKind.DATES, first=day, last=day)
+
+
+def _parse_dates(text: str) -> Clause:
     first_text, dots, last_text = text.partition("..")
     if not dots:
         message = f"{quoted(text)} is not a range of days"
         raise _constraint_error(text, message, "write it like 2026-12-24..2026-12-31")
-    first = _parse_day(first_text)
-    try:
-        last = _parse_day(last_text)
-    except ParseError as error:
-        place = len(first_text) + len(dots)
-        raise ParseError(text, [problem.shifted(place) for problem in error.problems]) from None
+    problems: list[Problem] = []
+    first = attempt(problems, _parse_day, first_text)
+    last = attempt(problems, _parse_day, last_text, len(first_text) + len(dots))
+    if first is None or last is None:
+        raise ParseError(text, problems)
     if first > last:
         fix = f"write {last_text}..{first_text}"
         raise _constraint_error(text, f"the range {quoted(text)} runs backwards", fix)
-    return first, last
+    return Clause(ClauseKind.DATES, first=first, last=last)
 
 
 def _constraint_error(text: str, message: str, fix: str) -> ParseError:
     return ParseError.single(text, Code.CONSTRAINT, message, fix=fix)
 
 
-def _values_clause(kind: ClauseKind) -> Callable[[str], Clause]:
+def _parse_values(kind: ClauseKind) -> Parse:
     return lambda text: Clause(kind, mask=parse_values(VALUE_KINDS[kind], text))
 
 
-def _between_clause(text: str) -> Clause:
-    first, last = _parse_between(text)
-    return Clause(ClauseKind.BETWEEN, first=first, last=last)
-
-
-def _date_clause(text: str) -> Clause:
-    day = _parse_day(text)
-    return Clause(ClauseKind.DATES, first=day, last=day)
-
-
-def _dates_clause(text: str) -> Clause:
-    first, last = _parse_days(text)
-    return Clause(ClauseKind.DATES, first=first, last=last)
-
-
-_CLAUSES: dict[str, Callable[[str], Clause]] = {
-    **{kind: _values_clause(kind) for kind in VALUE_KINDS},
-    ClauseKind.BETWEEN: _between_clause,
-    "date": _date_clause,
-    ClauseKind.DATES: _dates_clause,
+_CLAUSES: dict[str, Parse] = {
+    **{kind: _parse_values(kind) for kind in VALUE_KINDS},
+    ClauseKind.BETWEEN: _parse_between,
+    "date": _parse_date,
+    ClauseKind.DATES: _parse_dates,
 }
+_VALUES: dict[str, Parse] = {
+    "salt": str,
+    "concurrency": _member("concurrency", Concurrency),
+    "deadline": parse_duration,
+    "suspend": _one_of("suspend", {"true": True, "false": False}),
+    "mu": _member("mu", Anchor),
+    "sigma": _parse_sigma,
+    "shape": _parse_positive,
+    "lambda": _parse_positive,
+    "dir": _member("dir", Direction),
+}
+"""How the value of each key is read."""
+
+_DISTRIBUTIONS = {each.name: each for each in (Uniform, Normal, SkewEarly, SkewLate, Exponential)}
+
+CLAUSED = ("only", "avoid")
+"""The modifiers that hold clauses, with semicolons between them."""
+
+FORMS = {
+    "tz": Form("@tz(Europe/Paris)", "zone", lambda zone: zone, (load_zone,)),
+    "win": Form("@win(after,2h)", "window", Window, (_member("mode", Mode), parse_duration)),
+    "dist": Form(
+        "@dist(skewLate,shape=2)",
+        "distribution",
+        positional=(_one_of("distribution", _DISTRIBUTIONS),),
+    ),
+    "seed": Form(
+        "@seed(stable,salt=text)", "seed", Seed, (_member("strategy", Strategy),), Seed.keys
+    ),
+    "policy": Form("@policy(concurrency=forbid,deadline=10m)", "policy", Policy, keys=Policy.keys),
+    "only": Form("@only(dow=MON-FRI;hours=8-18)", "only"),
+    "avoid": Form("@avoid(date=2026-12-25)", "avoid"),
+}
+"""Every modifier."""

@@ -1,6 +1,6 @@
 """Nominal instants: the wall times of a cron expression, put on the real time of a zone.
 
-Daylight saving follows Debian's cron (DESIGN section 3), which knows two kinds of expression.
+Daylight saving follows Debian's cron, which has two kinds of expression.
 One that names times of day happens once however the clock is set: in a gap at the first minute
 after it, in a fold when the time is shown first. One whose minute or hour starts with a star
 follows the wall clock: nothing happens in a gap, and what a fold shows twice happens twice.
@@ -45,7 +45,7 @@ class Nominals(ABC):
         return found_s
 
     def count(self, after_s: int, until_s: int) -> int:
-        """How many there are in (after_s, until_s], without visiting them."""
+        """The number of nominal instants in (after_s, until_s], without visiting them."""
         total = 0
         first_s, end_s = after_s + 1, until_s + 1
         while first_s < end_s:

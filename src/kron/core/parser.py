@@ -1,36 +1,20 @@
-"""From the text of a schedule to the schedule, or to every problem of the text at once."""
+"""From the text of a schedule to the schedule, or to all problems of the text together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from kron.core.constraint import Constraints
 from kron.core.cron import KINDS, Cron, Field, parse_field
-from kron.core.distribution import DEFAULT_DISTRIBUTION
 from kron.core.errors import SHOWN_PROBLEMS, Code, ParseError, Problem, did_you_mean, quoted
-from kron.core.limits import DEFAULT_LIMITS, Limits, is_longer
-from kron.core.modifiers import FORMS, Reader
-from kron.core.policy import Policy
-from kron.core.schedule import UTC_ZONE, Schedule
-from kron.core.seed import Seed
-from kron.core.tokens import Modifier, Token, forbidden_characters, scan
-from kron.core.window import Window
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypeVar
-
-    _Value = TypeVar("_Value")
+from kron.core.limits import DEFAULT_LIMITS, Limits
+from kron.core.modifiers import CLAUSED, FORMS, Reader
+from kron.core.schedule import Schedule
+from kron.core.tokens import Modifier, Token, check_text, scan
 
 
 def parse_schedule(text: str, limits: Limits = DEFAULT_LIMITS) -> Schedule:
     """The schedule that `text` says; a `ParseError` that lists all of its problems otherwise."""
-    if is_longer(text, limits.line_bytes):
-        message = f"the schedule is longer than {limits.line_bytes} bytes"
-        raise ParseError.single(text, Code.LIMIT, message, end=1)
-    problems = forbidden_characters(text)
-    if problems:
-        raise ParseError(text, problems)
+    check_text(text, limits, "schedule")
+    problems: list[Problem] = []
     words, found = scan(text, problems)
     modifiers = _each_once(found, problems)
     cron = _cron(text, words, problems)
@@ -54,7 +38,7 @@ def _each_once(found: list[Modifier], problems: list[Problem]) -> dict[str, Modi
             problems.append(modifier.token.problem(Code.MODIFIER_UNKNOWN, message, fix=fix))
         elif name in modifiers:
             # Two @only could mean "and" as well as "or", so they are not merged either.
-            fix = "put all clauses into one, with ; between them" if name in _CLAUSED else ""
+            fix = "put all clauses into one, with ; between them" if name in CLAUSED else ""
             message = f"@{name} is given twice"
             problems.append(modifier.token.problem(Code.MODIFIER_REPEATED, message, fix=fix))
         else:
@@ -62,9 +46,6 @@ def _each_once(found: list[Modifier], problems: list[Problem]) -> dict[str, Modi
         if len(problems) >= SHOWN_PROBLEMS:
             break
     return modifiers
-
-
-_CLAUSED = ("only", "avoid")
 
 
 def _cron(text: str, words: list[Token], problems: list[Problem]) -> Cron | None:
@@ -98,19 +79,7 @@ def _field_count_problem(text: str, words: list[Token]) -> Problem:
 
 def _schedule(cron: Cron | None, modifiers: dict[str, Modifier], reader: Reader) -> Schedule | None:
     """Every modifier is read, also when another one or the cron expression is wrong."""
-
-    def read(name: str, reading: Callable[[Modifier], _Value | None], default: _Value) -> _Value:
-        value = reading(modifiers[name]) if name in modifiers else None
-        return default if value is None else value
-
-    zone = read("tz", reader.zone, UTC_ZONE)
-    window = read("win", reader.window, Window())
-    distribution = read("dist", reader.distribution, DEFAULT_DISTRIBUTION)
-    seed = read("seed", reader.seed, Seed())
-    policy = read("policy", reader.policy, Policy())
-    constraints = Constraints(
-        only=read("only", reader.clauses, ()), avoid=read("avoid", reader.clauses, ())
-    )
-    if cron is None:
-        return None
-    return Schedule(cron, zone, window, distribution, seed, policy, constraints)
+    read = {FORMS[name].field: reader.read(modifier) for name, modifier in modifiers.items()}
+    values = {field: value for field, value in read.items() if value is not None}
+    constraints = Constraints(only=values.pop("only", ()), avoid=values.pop("avoid", ()))
+    return None if cron is None else Schedule(cron, constraints=constraints, **values)

@@ -1,15 +1,16 @@
-"""The policy: what to do when a run is still going, when it is late, and when told to pause."""
+"""The policy: what to do when a run is still active, when it is late, and when suspended."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
-from kron.core.duration import SECOND_NS, format_duration
+from kron.core.duration import SECOND_NS
 from kron.core.frozen import Frozen
+from kron.core.tokens import written_keys
 
 
 class Concurrency(StrEnum):
-    """What happens when a period is due while an earlier run is still going."""
+    """What happens when a period is due while an earlier run is still active."""
 
     ALLOW = "allow"
     FORBID = "forbid"
@@ -22,6 +23,7 @@ class Policy(Frozen):
     concurrency: Concurrency = Concurrency.FORBID
     deadline_ns: int = 0
     suspend: bool = False
+    keys = (("concurrency", "concurrency"), ("deadline", "deadline_ns"), ("suspend", "suspend"))
 
     @property
     def deadline_s(self) -> int:
@@ -29,11 +31,4 @@ class Policy(Frozen):
         return self.deadline_ns // SECOND_NS
 
     def __str__(self) -> str:
-        parts = []
-        if self.concurrency is not Concurrency.FORBID:
-            parts.append(f"concurrency={self.concurrency}")
-        if self.deadline_ns:
-            parts.append(f"deadline={format_duration(self.deadline_ns)}")
-        if self.suspend:
-            parts.append("suspend=true")
-        return f"@policy({','.join(parts)})"
+        return f"@policy({written_keys(self, self.keys)})"

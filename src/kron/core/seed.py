@@ -8,12 +8,12 @@ from enum import StrEnum
 from kron.core.errors import Code, KronError, quoted
 from kron.core.frozen import Frozen
 from kron.core.instant import DAY_S, to_date, to_text
-from kron.core.tokens import written
+from kron.core.tokens import written_keys
 from kron.core.zone import Zone
 
 
 class Strategy(StrEnum):
-    """How often the choice is made anew."""
+    """How often a new choice is made."""
 
     STABLE = "stable"
     DAILY = "daily"
@@ -25,6 +25,7 @@ class Seed(Frozen):
 
     strategy: Strategy = Strategy.STABLE
     salt: str = ""
+    keys = (("salt", "salt"),)
 
     def period_key(self, nominal_s: int, zone: Zone) -> str:
         """The part of the seed that names the period: its instant, its local day or its week."""
@@ -51,5 +52,4 @@ class Seed(Frozen):
         return hashlib.sha256(material).digest()
 
     def __str__(self) -> str:
-        salt = f",salt={written(self.salt)}" if self.salt else ""
-        return f"@seed({self.strategy}{salt})"
+        return f"@seed({','.join(filter(None, (self.strategy, written_keys(self, self.keys))))})"

@@ -1,29 +1,34 @@
 """The tokens of a schedule's text: cron fields, and modifiers such as `@win(after,2h)`.
 
 This module knows the shape of the text only: where a token starts and ends, what is quoted, what
-the arguments of a modifier are. What they mean is in `modifiers`. Every pattern is possessive, so
-that a hostile line costs one pass and no backtracking.
+the arguments of a modifier are. What they mean is in `modifiers`. The lines of a krontab file are
+split with the same patterns. Every pattern is possessive, so that a hostile line costs one pass and
+no backtracking.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kron.core.cron import shorthand_fix
-from kron.core.errors import SHOWN_PROBLEMS, Code, Problem, quoted
+from kron.core.duration import format_duration
+from kron.core.errors import SHOWN_PROBLEMS, Code, ParseError, Problem, quoted
 from kron.core.frozen import Frozen
+from kron.core.limits import Limits, is_longer
 
-_STRING = r'"(?:[^"\\]|\\.)*+"'
+STRING = r'"(?:[^"\\]|\\.)*+"'
+"""A quoted text, as a part of other patterns."""
+TOKEN = re.compile(rf'@([^ \t"()]*+)\(((?:[^"()]|{STRING})*+)\)|[^ \t]++')
+"""A modifier, with its name and what its parentheses hold (spaces too), or a word."""
 _WORD = re.compile(r"[^ \t]++")
-_MODIFIER = re.compile(rf'@([^ \t"()]*+)\(((?:[^ \t"()]|{_STRING})*+)\)')
 _QUOTED_VALUE = re.compile(r'"((?:[^"\\]|\\["\\])*+)"')
 _FORBIDDEN = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 # Not compiled at import: few texts need them, and `re` keeps what it has compiled.
-_ARGUMENT = {separator: rf'(?:[^"{separator}]|{_STRING})*+' for separator in (",", ";")}
-_SPACED_MODIFIER = rf'@[^ \t"()]*+\((?:[^"()]|{_STRING})*+\)'
-_BODY_PIECE = rf'[^"()]++|{_STRING}'
+_ARGUMENT = {separator: rf'(?:[^"{separator}]|{STRING})*+' for separator in (",", ";")}
+_UNSPACED = rf'(?:[^ \t"]|{STRING})*+'
+_BODY_PIECE = rf'[^"()]++|{STRING}'
 _UNKNOWN_ESCAPE = r'\\[^"\\]'
 _PLAIN_VALUE = r"[A-Za-z0-9._:/+-]+"
 
@@ -90,35 +95,56 @@ def forbidden_characters(text: str) -> list[Problem]:
     ]
 
 
+def check_text(text: str, limits: Limits, what: str) -> None:
+    """A `ParseError` for a text that is too long, or holds what no line may hold."""
+    if is_longer(text, limits.line_bytes):
+        message = f"the {what} is longer than {limits.line_bytes} bytes"
+        raise ParseError.single(text, Code.LIMIT, message, end=1)
+    if problems := forbidden_characters(text):
+        raise ParseError(text, problems)
+
+
 def scan(text: str, problems: list[Problem]) -> tuple[list[Token], list[Modifier]]:
     """The words and the well-formed modifiers of `text`; the rest goes to `problems`."""
     words: list[Token] = []
     modifiers: list[Modifier] = []
-    word = _WORD.search(text)
-    while word is not None and len(problems) < SHOWN_PROBLEMS:
-        token = Token(word[0], word.start())
-        end = token.end
-        if not token.text.startswith("@"):
+    match = TOKEN.search(text)
+    while match is not None and len(problems) < SHOWN_PROBLEMS:
+        token = Token(match[0], match.start())
+        end = match.end()
+        if not match[0].startswith("@"):
             words.append(token)
-        elif match := _MODIFIER.match(text, token.start):
-            end = match.end()
-            body = Token(match[2], match.start(2))
-            modifiers.append(Modifier(Token(match[0], token.start), match[1], body))
+        elif match[1] is None:
+            problems.append(_malformed(text, token))
+            end = problems[-1].end
+        elif _has_bare_space(match[2]):
+            problems.append(
+                token.problem(
+                    Code.MODIFIER_FORM,
+                    f"there is a space between the parentheses of {quoted('@' + match[1])}",
+                    fix="take it out, or put the value between double quotes",
+                )
+            )
+        else:
+            modifiers.append(Modifier(token, match[1], Token(match[2], match.start(2))))
             if glued := _WORD.match(text, end):
                 message = f"a space is missing before {quoted(glued[0])}"
                 problems.append(Token(glued[0], end).problem(Code.MODIFIER_FORM, message))
                 end = glued.end()
-        else:
-            problems.append(_malformed(text, token))
-            end = problems[-1].end
-        word = _WORD.search(text, end)
+        match = TOKEN.search(text, end)
     return words, modifiers
+
+
+def _has_bare_space(body: str) -> bool:
+    if " " not in body and "\t" not in body:
+        return False
+    return re.fullmatch(_UNSPACED, body) is None
 
 
 def is_fuzzy(text: str) -> bool:
     """Whether a schedule begins with a word, as fuzzy ones do, and not with a cron field.
 
-    Here and not in `kron.fuzzy`, so that who only reads cron need not load that.
+    It is not in `kron.fuzzy`, so that reading cron does not load that package.
     """
     start = text.lstrip(" \t")[:2]
     return len(start) == 2 and start.isascii() and start.isalpha()
@@ -129,7 +155,7 @@ def past_all(piece: re.Pattern[str], text: str, position: int) -> int:
 
     One by one, because `(?:piece)*+` goes too far in Python before 3.11.5 (CPython 106052) if a
     piece fails half-way, as a string does that is never closed. Where a whole pattern fails then
-    anyway, as in `_MODIFIER`, that does no harm.
+    anyway, as in `TOKEN`, that does no harm.
     """
     while match := piece.match(text, position):
         position = match.end()
@@ -138,9 +164,38 @@ def past_all(piece: re.Pattern[str], text: str, position: int) -> int:
 
 def written(value: str) -> str:
     """`value` as an argument writes it: bare where that is safe, else in double quotes."""
-    if re.fullmatch(_PLAIN_VALUE, value):
-        return value
+    return value if re.fullmatch(_PLAIN_VALUE, value) else as_string(value)
+
+
+def as_string(value: str) -> str:
+    """`value` between double quotes, whatever it holds."""
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def format_number(value: float) -> str:
+    """The shortest text that reads back as `value`, without a trailing `.0`."""
+    return repr(value).removesuffix(".0")
+
+
+def written_keys(value: object, keys: Iterable[tuple[str, str]]) -> str:
+    """`key=value,key=value` for the fields of a value that are not at their defaults.
+
+    Each key comes with its field. A field that holds a whole number is a duration.
+    """
+    default = type(value)()
+    return ",".join(
+        f"{key}={_written_field(getattr(value, field))}"
+        for key, field in keys
+        if getattr(value, field) != getattr(default, field)
+    )
+
+
+def _written_field(value: bool | int | float | str) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return format_duration(value)
+    return format_number(value) if isinstance(value, float) else written(value)
 
 
 def _malformed(text: str, word: Token) -> Problem:
@@ -152,12 +207,6 @@ def _malformed(text: str, word: Token) -> Problem:
     if not parenthesis:
         message = f"the modifier {quoted(word.text)} has no parentheses"
         return word.problem(Code.MODIFIER_FORM, message, fix="write it like @win(after,2h)")
-    if match := re.compile(_SPACED_MODIFIER).match(text, word.start):
-        return Token(match[0], word.start).problem(
-            Code.MODIFIER_FORM,
-            f"there is a space between the parentheses of {quoted(name)}",
-            fix="take it out, or put the value between double quotes",
-        )
     end = past_all(re.compile(_BODY_PIECE), text, word.start + len(name) + 1)
     if text[end : end + 1] == '"':
         rest = Token(text[word.start :], word.start)

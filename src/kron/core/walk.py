@@ -1,7 +1,7 @@
 """Walking along nominal instants with datetimes, a stretch at a time.
 
-Who asks for the next instant usually asks for the one after it. Answers are therefore kept for a
-short stretch, which is laid out day by day; a question out of the blue costs no more than it would
+A caller that asks for the next instant usually asks for the one after it. So the walk computes a
+short stretch of answers, day by day, and keeps it; an unrelated question costs no more than
 without. Away from daylight saving a day's instants are midnight plus the same few times, whichever
 rule the expression follows; near a change every instant is asked of `Nominals`.
 """
@@ -41,7 +41,8 @@ class Walk:
                 return stretch[index]
         moment_s = to_seconds(moment)
         if stretch and moment == stretch[-1]:
-            ahead = self._ahead(moment_s, min(4 * len(stretch), _LONGEST_STRETCH))
+            count = min(4 * len(stretch), _LONGEST_STRETCH)
+            ahead = self._instants(moment_s + 1, count, forwards=True)
             self._stretch = [stretch[-1], *ahead]
             return ahead[0]
         found = to_datetime(self._nominals.after(moment_s))
@@ -58,64 +59,46 @@ class Walk:
         moment_s = to_seconds(moment)
         # Instants are a minute apart at least, so within a second of one there is no other.
         if stretch and _NOTHING < stretch[0] - moment <= _SECOND:
-            behind = self._behind(moment_s, min(4 * len(stretch), _LONGEST_STRETCH))
-            self._stretch = [*behind, stretch[0]]
-            return behind[-1]
+            count = min(4 * len(stretch), _LONGEST_STRETCH)
+            behind = self._instants(moment_s, count, forwards=False)
+            self._stretch = [*reversed(behind), stretch[0]]
+            return behind[0]
         found = to_datetime(self._nominals.at_or_before(moment_s))
         self._stretch = [found]
         return found
 
-    def _ahead(self, after_s: int, count: int) -> list[datetime]:
-        """The next instants > `after_s` in order, about `count` of them."""
-        wall = self._nominals.wall
-        times = wall.times_of_day
+    def _instants(self, from_s: int, count: int, *, forwards: bool) -> list[datetime]:
+        """The instants from `from_s` on, or up to it and backwards, about `count` of them."""
+        nominals, wall = self._nominals, self._nominals.wall
+        times = wall.times_of_day if forwards else wall.times_of_day[::-1]
+        step = 1 if forwards else -1
         found: list[datetime] = []
         try:
             while True:
-                span = self._nominals.zone.span_at(after_s + 1)
-                day, second = divmod(after_s + 1 + span.offset_s, DAY_S)
+                span = nominals.zone.span_at(from_s)
+                day, second = divmod(from_s + span.offset_s, DAY_S)
                 if span.plain_from_s <= day * DAY_S - span.offset_s <= span.plain_until_s:
-                    passed = bisect_left(times, timedelta(seconds=second))
-                    if passed == len(times) or wall.days.at_or_after(day) != day:
-                        day, passed = day + 1, 0
+                    time = timedelta(seconds=second)
+                    if forwards:
+                        passed = bisect_left(times, time)
+                        matching_day = wall.days.at_or_after(day)
+                    else:
+                        passed = len(times) - bisect_right(wall.times_of_day, time)
+                        matching_day = wall.days.at_or_before(day)
+                    if passed == len(times) or matching_day != day:
+                        day, passed = day + step, 0
                     today = times[passed : passed + count]
-                    days = wall.days.onwards(day)
+                    days = wall.days.onwards(day) if forwards else wall.days.backwards(day)
                     self._lay_out(found, days, (today, times[:count]), span, count)
                     if len(found) >= count:
                         return found
-                    after_s = to_seconds(found[-1]) if found else after_s
-                after_s = self._nominals.after(after_s)
-                found.append(to_datetime(after_s))
-        except KronError:  # the last year ends here
+                    from_s = to_seconds(found[-1]) + step if found else from_s
+                found_s = nominals.after(from_s - 1) if forwards else nominals.at_or_before(from_s)
+                found.append(to_datetime(found_s))
+                from_s = found_s + step
+        except KronError:  # the first year begins here, or the last one ends
             if found:
                 return found
-            raise
-
-    def _behind(self, until_s: int, count: int) -> list[datetime]:
-        """The last instants <= `until_s` in order, about `count` of them."""
-        wall = self._nominals.wall
-        times = wall.times_of_day[::-1]
-        found: list[datetime] = []
-        try:
-            while True:
-                span = self._nominals.zone.span_at(until_s)
-                day, second = divmod(until_s + span.offset_s, DAY_S)
-                if span.plain_from_s <= day * DAY_S - span.offset_s <= span.plain_until_s:
-                    passed = len(times) - bisect_right(wall.times_of_day, timedelta(seconds=second))
-                    if passed == len(times) or wall.days.at_or_before(day) != day:
-                        day, passed = day - 1, 0
-                    today = times[passed : passed + count]
-                    days = wall.days.backwards(day)
-                    self._lay_out(found, days, (today, times[:count]), span, count)
-                    if len(found) >= count:
-                        return found[::-1]
-                    until_s = to_seconds(found[-1]) - 1 if found else until_s
-                until_s = self._nominals.at_or_before(until_s)
-                found.append(to_datetime(until_s))
-                until_s -= 1
-        except KronError:  # the first year begins here
-            if found:
-                return found[::-1]
             raise
 
     def _lay_out(

@@ -1,4 +1,4 @@
-"""When a cron expression matches on a wall clock that nobody ever sets.
+"""When a cron expression matches on a wall clock that is never set.
 
 Wall times are whole seconds counted as if there were no time zones; `nominal` puts them on real
 time. Days come from `days`, hours and minutes from tables of the next and the previous match.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 from functools import lru_cache
 
+from kron.core.bits import positions
 from kron.core.cron import Cron
 from kron.core.days import matching_days
 from kron.core.instant import DAY_S
@@ -84,6 +85,11 @@ class WallTimes:
         return self._hour_mask.bit_count() * self._minute_mask.bit_count()
 
     @property
+    def minutes_of_day(self) -> int:
+        """The minutes of a matching day at which it matches, as a mask."""
+        return _minutes_of_day(self._hour_mask, self._minute_mask)
+
+    @property
     def times_of_day(self) -> tuple[timedelta, ...]:
         """The matches of a matching day, counted from midnight."""
         return _times_of_day(self._hour_mask, self._minute_mask)
@@ -104,11 +110,8 @@ class WallTimes:
         day = wall_s // DAY_S
         if self.days.at_or_before(day) != day:
             return 0
-        hour, minute = divmod((wall_s - day * DAY_S + 59) // 60, 60)
-        total = (self._hour_mask & (1 << hour) - 1).bit_count() * self._minute_mask.bit_count()
-        if self._hour_mask >> hour & 1:
-            total += (self._minute_mask & (1 << minute) - 1).bit_count()
-        return total
+        minute_of_day = (wall_s - day * DAY_S + 59) // 60
+        return (self.minutes_of_day & (1 << minute_of_day) - 1).bit_count()
 
 
 @lru_cache(maxsize=4096)
@@ -118,18 +121,18 @@ def _neighbours(mask: int, size: int) -> tuple[bytes, bytes]:
     Both tables end with `_NONE`, for the value after the last and (as index -1) before the first.
     """
     values = range(size)
-    matches = [value for value in values if mask >> value & 1]
+    matches = list(positions(mask))
     following = [min((m for m in matches if m >= value), default=_NONE) for value in values]
     preceding = [max((m for m in matches if m <= value), default=_NONE) for value in values]
     return bytes([*following, _NONE]), bytes([*preceding, _NONE])
 
 
+@lru_cache(maxsize=4096)
+def _minutes_of_day(hour_mask: int, minute_mask: int) -> int:
+    return sum(minute_mask << 60 * hour for hour in range(24) if hour_mask >> hour & 1)
+
+
 @lru_cache(maxsize=256)
 def _times_of_day(hour_mask: int, minute_mask: int) -> tuple[timedelta, ...]:
-    return tuple(
-        timedelta(hours=hour, minutes=minute)
-        for hour in range(24)
-        if hour_mask >> hour & 1
-        for minute in range(60)
-        if minute_mask >> minute & 1
-    )
+    minutes = positions(_minutes_of_day(hour_mask, minute_mask))
+    return tuple([timedelta(minutes=minute) for minute in minutes])

@@ -1,4 +1,4 @@
-"""A schedule in words: what its fields mean, said so that a mistake is heard.
+"""A schedule in words: what its fields mean, so that a reader notices a mistake.
 
 For people only. The words are English and complete: two schedules with different cron fields do
 not read the same, save that both ways of writing a set (`0-59/5`, `*/5`) do.
@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from kron.core.cron import Cron, Field
+from kron.core.bits import consecutive, positions
+from kron.core.cron import SHORTEST_RUN, Cron, Field
 from kron.core.distribution import (
     Direction,
     Exponential,
     Normal,
     SkewEarly,
     SkewLate,
-    format_number,
 )
 from kron.core.duration import format_duration
 from kron.core.schedule import Schedule
+from kron.core.tokens import format_number
 from kron.core.window import Mode
 
 _MONTHS = (
@@ -40,7 +41,6 @@ _WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "
 _EVERY_DAY = "every day"
 _MOST_TIMES = 6
 _MOST_NAMED = 5
-_SHORTEST_RUN = 3
 
 
 def describe(schedule: Schedule) -> str:
@@ -91,32 +91,22 @@ def _times(minute: Field, hour: Field) -> str:
     if len(minutes) * len(hours) <= _MOST_TIMES:
         times = [f"{hour:02d}:{minute:02d}" for hour in hours for minute in minutes]
         return f"at {_listed(times)}"
-    spoken = _minutes(minute)
-    if _is_every(hour):
-        return spoken if spoken.startswith("every") else f"{spoken} of every hour"
-    return f"{spoken} of {_hours(hour)}"
-
-
-def _minutes(minute: Field) -> str:
-    values = _values(minute)
-    if _is_every(minute):
-        return "every minute"
+    spoken = f"at {_counted('minute', minutes)}"
     if step := _even_step(minute):
-        return f"every {step} minutes"
-    word = "minute" if len(values) == 1 else "minutes"
-    return f"at {word} {_numbers(values)}"
-
-
-def _hours(hour: Field) -> str:
-    values = _values(hour)
+        spoken = "every minute" if step == 1 else f"every {step} minutes"
+    if _is_every(hour):
+        return spoken if step else f"{spoken} of every hour"
     if step := _even_step(hour):
-        return f"every {_ordinal(step)} hour from 00 on"
-    word = "hour" if len(values) == 1 else "hours"
-    return f"the {word} {_numbers(values, digits=2)}"
+        return f"{spoken} of every {_ordinal(step)} hour from 00 on"
+    return f"{spoken} of the {_counted('hour', hours, digits=2)}"
 
 
 def _days(cron: Cron) -> str:
-    month_days = "" if _is_every(cron.day_of_month) else _days_of_month(cron.day_of_month)
+    month_days = (
+        ""
+        if _is_every(cron.day_of_month)
+        else f"{_counted('day', _values(cron.day_of_month))} of the month"
+    )
     week_days = "" if _is_every(cron.day_of_week) else _days_of_week(cron.day_of_week)
     if not month_days and not week_days:
         return _EVERY_DAY
@@ -127,12 +117,6 @@ def _days(cron: Cron) -> str:
     return f"on {month_days} if that is a {week_days}"
 
 
-def _days_of_month(field: Field) -> str:
-    values = _values(field)
-    word = "day" if len(values) == 1 else "days"
-    return f"{word} {_numbers(values)} of the month"
-
-
 def _days_of_week(field: Field) -> str:
     values = sorted(_values(field), key=lambda value: (value - 1) % 7)  # the week ends on Sunday
     places = [(value - 1) % 7 for value in values]
@@ -140,9 +124,7 @@ def _days_of_week(field: Field) -> str:
 
 
 def _values(field: Field) -> list[int]:
-    return [
-        value for value in range(field.kind.low, field.kind.high + 1) if field.mask >> value & 1
-    ]
+    return list(positions(field.mask))
 
 
 def _is_every(field: Field) -> bool:
@@ -151,37 +133,28 @@ def _is_every(field: Field) -> bool:
 
 def _even_step(field: Field) -> int:
     """The step of values that are evenly spread over the whole range; 0 if they are not."""
-    values = _values(field)
-    size = field.kind.high - field.kind.low + 1
-    if len(values) == 1 or size % len(values):
-        return 0
-    step = size // len(values)
-    return step if values == list(range(field.kind.low, field.kind.high + 1, step)) else 0
+    values, every = _values(field), range(field.kind.low, field.kind.high + 1)
+    step, rest = divmod(len(every), len(values))
+    return step if len(values) > 1 and not rest and values == list(every[::step]) else 0
 
 
-def _numbers(values: Sequence[int], *, digits: int = 1) -> str:
-    """`1, 3 and 5 to 8`, or `1, 3, 5 and so on up to 31` for a long row of equal steps."""
+def _counted(word: str, values: Sequence[int], *, digits: int = 1) -> str:
+    """`minutes 1, 3 and 5 to 8`; `1, 3, 5 and so on up to 31` for a long row of equal steps."""
     names = [f"{value:0{digits}d}" for value in values]
     steps = {second - first for first, second in pairwise(values)}
+    numbers = _listed(_runs(values, names))
     if len(values) > _MOST_NAMED and len(steps) == 1 and steps != {1}:
-        return f"{', '.join(names[:3])} and so on up to {names[-1]}"
-    return _listed(_runs(values, names))
+        numbers = f"{', '.join(names[:3])} and so on up to {names[-1]}"
+    return f"{word}{'s' if len(values) > 1 else ''} {numbers}"
 
 
 def _runs(values: Sequence[int], names: Sequence[str]) -> list[str]:
     """The names, with three or more in a row written as `first to last`."""
-    runs: list[list[int]] = []
-    for place, value in enumerate(values):
-        if runs and value == values[runs[-1][-1]] + 1:
-            runs[-1].append(place)
-        else:
-            runs.append([place])
+    name_of = dict(zip(values, names, strict=True))
     spoken: list[str] = []
-    for run in runs:
-        if len(run) >= _SHORTEST_RUN:
-            spoken.append(f"{names[run[0]]} to {names[run[-1]]}")
-        else:
-            spoken += [names[place] for place in run]
+    for run in consecutive(values):
+        named = [name_of[value] for value in run]
+        spoken += [f"{named[0]} to {named[-1]}"] if len(run) >= SHORTEST_RUN else named
     return spoken
 
 

@@ -7,9 +7,11 @@ with the checks for gaps and folds, is eight times slower (measured).
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from datetime import datetime
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from zoneinfo import ZoneInfo
 
 from kron.core.errors import Code, ParseError, did_you_mean, quoted
@@ -132,19 +134,11 @@ class Zone:
             before_s, probe_s = probe_s, min(probe_s + _PROBE_S, end_s - 1)
             probed_offset_s = self._offset_at(probe_s)
             if probed_offset_s != offset_s:
-                changes.append((self._change_between(before_s, probe_s), probed_offset_s))
+                between = range(before_s, probe_s + 1)
+                change = bisect_left(between, True, key=lambda s: self._offset_at(s) != offset_s)
+                changes.append((between[change], probed_offset_s))
                 offset_s = probed_offset_s
         return changes
-
-    def _change_between(self, before_s: int, after_s: int) -> int:
-        old_offset_s = self._offset_at(before_s)
-        while after_s - before_s > 1:
-            middle_s = (before_s + after_s) // 2
-            if self._offset_at(middle_s) == old_offset_s:
-                before_s = middle_s
-            else:
-                after_s = middle_s
-        return after_s
 
     def _offset_at(self, utc_s: int) -> int:
         offset = datetime.fromtimestamp(utc_s, self._info).utcoffset()
@@ -154,11 +148,7 @@ class Zone:
 
 def _table(changes: list[tuple[int, int]], end_s: int) -> _Table:
     """Spans from (first second, offset) pairs; pairs that change nothing are joined."""
-    joined = [
-        change
-        for previous, change in zip([None, *changes], changes, strict=False)
-        if previous is None or previous[1] != change[1]
-    ]
+    joined = [next(same) for _, same in groupby(changes, key=itemgetter(1))]
     spans: list[Span] = []
     shown_s = joined[0][0] + joined[0][1]
     for (start_s, offset_s), following in zip(joined, [*joined[1:], None], strict=True):
@@ -191,7 +181,7 @@ def load_zone(key: str) -> Zone:
         try:
             return Zone(key, ZoneInfo(key))
         except (ValueError, OSError, KeyError):
-            # KeyError: not there. OSError: a directory, or a name too long. ValueError: a path
+            # KeyError: unknown. OSError: a directory, or a name too long. ValueError: a path
             # that climbs, a NUL byte, or a file that is no time zone.
             pass
     raise ParseError.single(
