@@ -1,4 +1,4 @@
-"""Random fuzzy expressions with what they mean, worked out from seed 004's grammar alone.
+"""Random fuzzy expressions with what they mean, worked out from the grammar alone.
 
 Nothing here uses Kron's reading or writing of an expression.
 """

@@ -1,4 +1,4 @@
-"""A second reading of seed 004's scattering, written for clearness and not for speed.
+"""A second reading of the specification of scattering, written for clearness and not for speed.
 
 It shares no code with Kron: the pool is listed, the passes are tables, the window is a set of
 minutes. What the two disagree on is a fault of one of them.

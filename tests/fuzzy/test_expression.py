@@ -1,4 +1,4 @@
-"""The grammar of seed 004, rule by rule: what is read, what is refused, where and why."""
+"""The grammar, rule by rule: what is read, what is refused, where and why."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ACCEPTED = {
     "daily between 9am utc+9 and 5pm utc+9": "FUZZY:DAILY_BETWEEN:0:0:8:0 * * *",
     "weekly on monday around 3pm utc-5": "FUZZY:WEEKLY:1:AROUND:20:0 * * 1",
     "daily around 9:30am utc+05:30": "FUZZY:DAILY_AROUND:4:0 * * *",
-    # What DESIGN section 9 adds.
+    # What Kron adds to the specification.
     "daily around 3pm utc-5": "FUZZY:DAILY_AROUND:20:0 * * *",
     "daily around 8 am": "FUZZY:DAILY_AROUND:8:0 * * *",
     "daily around 8:15 PM": "FUZZY:DAILY_AROUND:20:15 * * *",
@@ -77,7 +77,7 @@ def test_an_expression_has_its_placeholder(text: str, placeholder: str) -> None:
 
 @examples(1000)
 @given(expressions())
-def test_every_expression_of_the_grammar_means_what_the_seed_says(meant: Meant) -> None:
+def test_every_expression_of_the_grammar_means_what_the_specification_says(meant: Meant) -> None:
     expression = fuzzy.parse(meant.text)
     assert expression.placeholder == meant.placeholder
     assert str(expression) == " ".join(meant.text.lower().split())
@@ -106,7 +106,7 @@ def refusal(text: str, *marked: tuple[Code, str], fix: str = "") -> object:
 
 
 REFUSED = [
-    # E-01 to E-10, with the seed's own examples first.
+    # E-01 to E-10, with the specification's own examples first.
     refusal("monthly", (Code.UNKNOWN_KEYWORD, "monthly"), fix="write five cron fields"),
     refusal("dayly", (Code.UNKNOWN_KEYWORD, "dayly"), fix='did you mean "daily"?'),
     refusal("biweekly", (Code.UNKNOWN_KEYWORD, "biweekly"), fix='did you mean "bi-weekly"?'),
@@ -191,13 +191,13 @@ REFUSED = [
     refusal("daily around 9:00 utc+14:01", (Code.OFFSET_OUT_OF_RANGE, "utc+14:01"), fix="utc+9"),
     refusal("daily around 9:00 utc-12:01", (Code.OFFSET_OUT_OF_RANGE, "utc-12:01"), fix="utc+9"),
     refusal("daily around 9:00 utc+5:60", (Code.OFFSET_OUT_OF_RANGE, "utc+5:60"), fix="utc+9"),
-    refusal("daily around 9:00 utc9", (Code.MALFORMED_OFFSET, "utc9"), fix="utc+9 or utc-9"),
-    refusal("daily around 9:00 UTC", (Code.MALFORMED_OFFSET, "UTC"), fix="utc+0, or leave it out"),
+    refusal("daily around 9:00 utc9", (Code.MALFORMED_OFFSET, "utc9"), fix="utc+9 or utc-3:30"),
+    refusal("daily around 9:00 UTC", (Code.MALFORMED_OFFSET, "UTC"), fix="leave it out"),
     refusal("daily around 9:00 utc +9", (Code.MALFORMED_OFFSET, "utc +9"), fix="without a space"),
-    refusal("daily around 9:00 utc+0930", (Code.MALFORMED_OFFSET, "utc+0930"), fix="write utc+"),
-    refusal("daily around 9:00 utc+9:3", (Code.MALFORMED_OFFSET, "utc+9:3"), fix="write utc+9"),
-    refusal("daily around 9:00 gmt-3", (Code.MALFORMED_OFFSET, "gmt-3"), fix="write utc-3"),
-    refusal("daily around 9:00 +09:00", (Code.MALFORMED_OFFSET, "+09:00"), fix="utc+09:00"),
+    refusal("daily around 9:00 utc+0930", (Code.MALFORMED_OFFSET, "utc+0930"), fix="like utc+9"),
+    refusal("daily around 9:00 utc+9:3", (Code.MALFORMED_OFFSET, "utc+9:3"), fix="like utc+9"),
+    refusal("daily around 9:00 gmt-3", (Code.MALFORMED_OFFSET, "gmt-3"), fix="like utc+9"),
+    refusal("daily around 9:00 +09:00", (Code.MALFORMED_OFFSET, "+09:00"), fix="like utc+9"),
     refusal("", (Code.MISSING_COMPONENT, ""), fix="daily around 14:00"),
     refusal("weekly on", (Code.MISSING_COMPONENT, "on"), fix="weekly on monday"),
     refusal("weekly on around 9:00", (Code.MISSING_COMPONENT, "on"), fix="weekly on monday"),
@@ -215,7 +215,11 @@ REFUSED = [
     refusal("daily around noon pm", (Code.UNSUPPORTED_SYNTAX, "pm"), fix="daily around 14:00"),
     refusal("daily on monday", (Code.UNSUPPORTED_SYNTAX, "on"), fix="weekly on monday"),
     refusal("daily on weekday", (Code.UNSUPPORTED_SYNTAX, "on"), fix='mean "weekdays"?'),
-    refusal("daily on weekdays around 9:00", (Code.UNSUPPORTED_SYNTAX, "around"), fix="at the end"),
+    refusal(
+        "daily on weekdays around 9:00",
+        (Code.UNSUPPORTED_SYNTAX, "around"),
+        fix="at the end",
+    ),
     refusal("weekly monday", (Code.UNSUPPORTED_SYNTAX, "monday"), fix="write weekly on monday"),
     refusal("weekly around 9:00 on friday", (Code.UNSUPPORTED_SYNTAX, "on"), fix="then the time"),
     refusal("daily between 1:00 and 2:00 and 3:00", (Code.UNSUPPORTED_SYNTAX, "and"), fix="14:00"),
@@ -291,7 +295,7 @@ MESSAGES = {
 
 
 @pytest.mark.parametrize("text", MESSAGES)
-def test_a_message_says_what_the_seed_wants_said(text: str) -> None:
+def test_a_message_says_what_the_specification_asks_for(text: str) -> None:
     (problem,) = problems(text)
     for said in MESSAGES[text]:
         assert said in problem.message
@@ -302,7 +306,7 @@ def test_every_code_of_a_refusal_is_reached() -> None:
     assert reached == set(ERR_CODES)
 
 
-def test_every_err_code_of_the_seed_is_carried() -> None:
+def test_every_err_code_of_the_specification_is_carried() -> None:
     assert set(ERR_CODES.values()) == {
         *(f"ERR-SYNTAX-00{number}" for number in range(1, 6)),
         *(f"ERR-TIME-00{number}" for number in range(1, 4)),
@@ -357,7 +361,7 @@ def test_what_is_valid_but_unwise_has_a_warning(text: str) -> None:
 
 def test_an_uneven_step_says_where_it_restarts() -> None:
     (warning,) = fuzzy.parse("bi-weekly").warnings
-    assert "*/14 starts anew each month (days 1, 15, 29)" in warning.message
+    assert "*/14 starts again each month (days 1, 15, 29)" in warning.message
 
 
 def test_parsing_has_the_limits_of_a_line() -> None:

@@ -6,10 +6,9 @@ import pytest
 
 import kron
 from kron import fuzzy
-from kron.fuzzy.hashing import identifier_hash
 from kron.fuzzy.interval import HOUR_STEPS, MINIMUM_MINUTES, MOST_DAYS, MOST_MINUTES
-from kron.fuzzy.pool import TIERS
 from kron.fuzzy.problem import ERR_CODES
+from kron.fuzzy.scatter import TIERS, identifier_hash
 from kron.fuzzy.times import ABBREVIATIONS, spelled_offset
 from tests.test_docs import blocks, page, rows
 

@@ -99,6 +99,7 @@ FRAMES = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_line_full_of_one_thing_is_answered_soon(unit: str) -> None:
     started = time.process_time()

@@ -21,8 +21,9 @@ USES = {
 
 
 def loaded(use: str) -> set[str]:
-    # -S: an editable installation's own start-up hook is not Kron's doing.
-    path = f"import sys; sys.path[:0] = {[p for p in sys.path if p]!r}\n"
+    # -S: an editable installation's own start-up hook is not Kron's doing. Nor is what zoneinfo
+    # loads: above Python 3.11 that is `threading`.
+    path = f"import sys, zoneinfo; sys.path[:0] = {[p for p in sys.path if p]!r}\n"
     program = "before = set(sys.modules)\n" + use + "\nprint(*set(sys.modules) - before)"
     found = subprocess.run(
         [sys.executable, "-S", "-c", path + program], capture_output=True, text=True, check=True

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kron.fuzzy.hotspot import avoid, avoid_hour_boundary, avoid_peak_minutes, settle
 from kron.fuzzy.pattern import Around, Between
+from kron.fuzzy.scatter import avoid, avoid_hour_boundary, avoid_peak_minutes, settle
 from tests.fuzzy.naive import BUSY_MINUTES, place, two_passes
 from tests.soak import SOAK
 
@@ -17,7 +17,7 @@ EVERY_RAW_UP_TO = 24
 """Windows up to this width are tried with every raw minute: more than two runs of busy ones."""
 
 
-def test_the_passes_are_those_of_the_seed() -> None:
+def test_the_passes_are_those_of_the_specification() -> None:
     assert [avoid_hour_boundary(minute) for minute in (0, 4, 5, 54, 55, 59)] == [
         5,
         9,
@@ -57,6 +57,7 @@ def test_what_the_passes_give_is_never_busy_and_never_far() -> None:
         assert (avoid(minute) == minute) == (minute not in BUSY_MINUTES)
 
 
+@pytest.mark.heavy
 def test_a_time_stays_in_every_window_of_every_start_and_end() -> None:
     """Each of the two million windows, with hashes that walk through its whole width."""
     for turn in range(SOAK):
@@ -69,6 +70,7 @@ def test_a_time_stays_in_every_window_of_every_start_and_end() -> None:
                 assert not is_busy or width < LONGEST_BUSY
 
 
+@pytest.mark.heavy
 def test_a_time_stays_in_every_small_window_for_every_hash() -> None:
     """All raw minutes of all windows up to 24 minutes.
 
@@ -109,7 +111,7 @@ def test_a_time_stays_around_every_minute_for_every_hash() -> None:
             assert minute % 1440 not in BUSY_MINUTES
 
 
-def test_windows_have_the_width_of_the_seed() -> None:
+def test_windows_have_the_width_of_the_specification() -> None:
     assert (Around(14 * 60).first, Around(14 * 60).width) == (13 * 60, 120)
     assert (Around(30).first, Around(30).width) == (-30, 120)
     assert (Between(540, 1020).first, Between(540, 1020).width) == (540, 480)

@@ -1,4 +1,4 @@
-"""Scattering: the same for ever, as the seed says, and spread as its weights say."""
+"""Scattering: the same for ever, as the specification says, and spread as its weights say."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import kron
 from kron import Code, fuzzy
-from kron.fuzzy.pool import POOL, TIERS
+from kron.fuzzy.scatter import POOL, TIERS
 from tests.fuzzy import naive
 from tests.fuzzy.expressions import WEEKDAYS, Meant, expressions
 from tests.soak import examples
@@ -55,11 +55,11 @@ def test_the_hash_is_fnv_1a_over_utf_8(text: str, value: int) -> None:
     assert fuzzy.fnv1a_32(text.encode()) == naive.fnv(text) == value
 
 
-def test_the_pool_is_the_one_of_the_seed() -> None:
+def test_the_pool_is_the_one_of_the_specification() -> None:
     assert [divmod(minute, 60) for minute in POOL] == naive.pool()
     assert len(POOL) == 622
     assert [len(tier.slots()) for tier in TIERS] == [72, 300, 250]
-    assert divmod(POOL[84], 60) == (10, 11)  # not 2:23, as an example of the seed has it
+    assert divmod(POOL[84], 60) == (10, 11)  # not 2:23, as an example of the specification has it
 
 
 identifiers = st.text(st.characters(codec="utf-8", exclude_characters="\n"), min_size=1).filter(
@@ -248,10 +248,12 @@ def counted(values: list[int]) -> dict[int, int]:
     return counts
 
 
+@pytest.mark.heavy
 def test_the_identifiers_of_the_spread_are_different(hashes: list[int]) -> None:
     assert len(set(hashes)) > SPREAD - 10  # of 2^32 hashes, one pair or two may agree
 
 
+@pytest.mark.heavy
 def test_times_are_spread_over_the_pool_as_its_weights_say(hashes: list[int]) -> None:
     slots = counted([POOL[value % 622] for value in hashes])
     shares = counted(list(POOL))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kron.fuzzy.expression import KEYWORDS
-from kron.fuzzy.spelling import did_you_mean, one_edit_away
+from kron.fuzzy.words import did_you_mean, one_edit_away
 from tests.fuzzy.expressions import WEEKDAYS
 from tests.soak import examples
 

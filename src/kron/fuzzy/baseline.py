@@ -7,13 +7,14 @@ then an ordinary schedule. Text that begins with cron fields goes to the core as
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from kron.core import parser
-from kron.core.errors import SHOWN_PROBLEMS, Code, ParseError, Problem, quoted
+from kron.core.errors import SHOWN_PROBLEMS, Code, ParseError, Problem, attempt, quoted
 from kron.core.frozen import Frozen
-from kron.core.limits import DEFAULT_LIMITS, Limits, is_longer
+from kron.core.limits import DEFAULT_LIMITS, Limits
 from kron.core.schedule import Schedule
-from kron.core.tokens import forbidden_characters, is_fuzzy, scan
+from kron.core.tokens import check_text, is_fuzzy, scan
 from kron.fuzzy.expression import Expression, parse
 from kron.fuzzy.problem import FuzzyProblem
 from kron.fuzzy.scatter import scattered
@@ -43,64 +44,38 @@ def read_baseline(text: str, *, identity: str, limits: Limits = DEFAULT_LIMITS) 
     """The same, with the expression and the warnings of a fuzzy baseline."""
     if not is_fuzzy(text):
         return Baseline(parser.parse_schedule(text, limits))
-    if is_longer(text, limits.line_bytes):
-        message = f"the schedule is longer than {limits.line_bytes} bytes"
-        raise ParseError.single(text, Code.LIMIT, message, end=1)
-    problems = forbidden_characters(text)
-    if problems:
-        raise ParseError(text, problems)
+    check_text(text, limits, "schedule")
+    problems: list[Problem] = []
     modifier = _FIRST_MODIFIER.search(text)
     end = modifier.start() if modifier else len(text)
-    expression = _expression(text[:end], problems)
+    expression = attempt(problems, parse, text[:end])
     result = scattered(expression, identity) if expression else None
-    modifiers = _modifiers(text[end:], end, problems)
+    modifiers = _modifiers(" " * end + text[end:], problems)[end:]
     cron = result.cron if result else _ANY_CRON  # a bad expression hides no bad modifier
-    schedule = _schedule(cron, modifiers, end, limits, problems)
+    roomy = limits.replace(line_bytes=limits.line_bytes + _ROOM_FOR_CRON)
+    read = partial(parser.parse_schedule, limits=roomy)
+    schedule = attempt(problems, read, f"{cron} {modifiers}", end - len(cron) - 1)
     if problems or schedule is None or result is None:
         problems.sort(key=lambda problem: problem.start)
         raise ParseError(text, problems[:SHOWN_PROBLEMS])
     return Baseline(schedule, expression, result.warnings)
 
 
-def _expression(text: str, problems: list[Problem]) -> Expression | None:
-    try:
-        return parse(text)
-    except ParseError as error:
-        problems.extend(error.problems)
-        return None
-
-
-def _modifiers(text: str, start: int, problems: list[Problem]) -> str:
-    """What follows the expression, with blanks where something other than a modifier was."""
+def _modifiers(text: str, problems: list[Problem]) -> str:
+    """The text with blanks where something other than a modifier was."""
     words, modifiers = scan(text, [])  # what is malformed the core will say
-    for modifier in modifiers:
-        if modifier.name == "tz":
-            message = f"{quoted(modifier.token.text)} cannot stand beside a fuzzy schedule"
-            rule = f"{message}: its times are in UTC, or carry their own offset"
-            fix = "leave it out and write the offset after the time: daily around 14:00 utc+9"
-            token = modifier.token.replace(start=modifier.token.start + start)
-            problems.append(token.problem(Code.FUZZY_WITH_TZ, rule, fix=fix))
-            break
-    if not words:
-        return text
-    first = words[0].replace(start=words[0].start + start)
-    message = f"{quoted(first.text)} stands after a modifier"
-    fix = "put the whole fuzzy schedule before the modifiers"
-    problems.append(FuzzyProblem(Code.UNSUPPORTED_SYNTAX, message, first.start, first.end, fix=fix))
+    zone = next((modifier.token for modifier in modifiers if modifier.name == "tz"), None)
+    if zone:
+        message = f"{quoted(zone.text)} cannot stand beside a fuzzy schedule"
+        rule = f"{message}: its times are in UTC, or carry their own offset"
+        fix = "leave it out and write the offset after the time: daily around 14:00 utc+9"
+        problems.append(zone.problem(Code.FUZZY_WITH_TZ, rule, fix=fix))
+    for word in words[:1]:
+        message = f"{quoted(word.text)} stands after a modifier"
+        fix = "put the whole fuzzy schedule before the modifiers"
+        place = word.start, word.end
+        problems.append(FuzzyProblem(Code.UNSUPPORTED_SYNTAX, message, *place, fix=fix))
     characters = list(text)
     for word in words:
         characters[word.start : word.end] = " " * len(word.text)
     return "".join(characters)
-
-
-def _schedule(
-    cron: str, modifiers: str, start: int, limits: Limits, problems: list[Problem]
-) -> Schedule | None:
-    """The schedule of the cron expression and the modifiers, which began at `start`."""
-    roomy = limits.replace(line_bytes=limits.line_bytes + _ROOM_FOR_CRON)
-    try:
-        return parser.parse_schedule(f"{cron} {modifiers}", roomy)
-    except ParseError as error:
-        moved = start - len(cron) - 1
-        problems.extend(problem.shifted(moved) for problem in error.problems)
-        return None

@@ -1,7 +1,7 @@
-"""Fuzzy expressions: `daily around 14:00 utc+9` and its kin, the grammar of seed 004.
+"""Fuzzy expressions: `daily around 14:00 utc+9` and its kin, the grammar of the specification.
 
-The grammar and nothing beside it: a word too many or too few is an error, never a guess, and all
-the problems of an expression are told at once. Times are converted to UTC here.
+Nothing else is accepted: a word too many or too few is an error, never a guess, and all problems of
+an expression are reported together. Times are converted to UTC here.
 """
 
 from __future__ import annotations
@@ -12,14 +12,12 @@ from kron.core.errors import Code, ParseError, quoted
 from kron.core.frozen import Frozen
 from kron.core.limits import DEFAULT_LIMITS, Limits
 from kron.core.tokens import forbidden_characters
-from kron.fuzzy.advice import advice
 from kron.fuzzy.interval import read_interval
-from kron.fuzzy.pattern import WEEKDAYS, Around, Between, Kind, Pattern
+from kron.fuzzy.pattern import WEEKDAYS, Around, Between, Kind, Pattern, advice
 from kron.fuzzy.placeholder import write_placeholder
 from kron.fuzzy.problem import FuzzyProblem
-from kron.fuzzy.spelling import did_you_mean, one_edit_away
 from kron.fuzzy.times import LocalTime, read_time
-from kron.fuzzy.words import Words
+from kron.fuzzy.words import Words, did_you_mean, one_edit_away
 
 KEYWORDS = ("daily", "weekly", "hourly", "bi-weekly", "tri-weekly", "every")
 """What an expression begins with."""
@@ -73,10 +71,8 @@ def parse(text: str, limits: Limits = DEFAULT_LIMITS) -> Expression:
 
 
 def _parse(text: str) -> Expression:
-    if not (text.isascii() and text.isprintable()):
-        problems = forbidden_characters(text)
-        if problems:
-            raise ParseError(text, problems)
+    if problems := forbidden_characters(text):
+        raise ParseError(text, problems)
     words = Words(text)
     pattern = _read(words)
     if words.problems:
@@ -123,7 +119,7 @@ def _read_keyword(words: Words) -> str:
     if word in _WITHOUT_FUZZY_FORM:
         fix = "months and years have no fuzzy form: write five cron fields"
     elif word.startswith("fuzzy:"):
-        fix = "a placeholder is resolved by scatter: here, write an expression such as daily"
+        fix = "scatter resolves a placeholder: here, write an expression such as daily"
     given = quoted(words.original(0))
     message = f"unknown schedule type {given}: valid are {', '.join(KEYWORDS)}"
     words.report(Code.UNKNOWN_KEYWORD, message, fix)
@@ -164,17 +160,15 @@ def _read_weekday(words: Words) -> int | None:
         return WEEKDAYS.index(word)
     given = quoted(words.original(words.last))
     message = f"unknown weekday {given}: valid are {', '.join(WEEKDAYS)}"
-    words.report(Code.UNKNOWN_WEEKDAY, message, _weekday_fix(word))
-    return None
-
-
-def _weekday_fix(word: str) -> str:
+    begun = [weekday for weekday in WEEKDAYS if len(word) > 1 and weekday.startswith(word)]
     if word == "weekdays":
-        return "write daily on weekdays"
-    begun = [weekday for weekday in WEEKDAYS if weekday.startswith(word)]
-    if len(begun) == 1 and len(word) >= 2:
-        return f"write {begun[0]}"
-    return did_you_mean(word, WEEKDAYS) or "write it like weekly on monday"
+        fix = "write daily on weekdays"
+    elif len(begun) == 1:
+        fix = f"write {begun[0]}"
+    else:
+        fix = did_you_mean(word, WEEKDAYS) or "write it like weekly on monday"
+    words.report(Code.UNKNOWN_WEEKDAY, message, fix)
+    return None
 
 
 def _read_weekdays(words: Words) -> int | None:
@@ -263,8 +257,8 @@ def _extra_fix(keyword: str, word: str, after: str, position: int) -> str:
         return ""
     if word == "at":
         return f"write around instead of at, for a time within an hour: {keyword} around 14:00"
-    if word in WEEKDAYS or (word == "on" and after in WEEKDAYS):
-        day = after if word == "on" else word
+    day = after if word == "on" else word
+    if day in WEEKDAYS:
         return f"write weekly on {day}" + (", then the time" if position > 1 else "")
     if keyword == "daily" and word == "on":
         return did_you_mean(after, ["weekdays"])

@@ -10,35 +10,25 @@ import re
 
 from kron.core.errors import Code, quoted
 from kron.fuzzy.pattern import WEEKDAYS, Kind, Pattern
-from kron.fuzzy.spelling import did_you_mean
-from kron.fuzzy.words import Words
+from kron.fuzzy.words import Words, did_you_mean
 
 HOUR_STEPS = (1, 2, 3, 4, 6, 8, 12)
 MINIMUM_MINUTES = 5
 MOST_MINUTES = 59
 MOST_DAYS = 30
-"""A step of 31 days would never be taken: every month starts anew."""
+"""A step of 31 days would never be taken: every month starts again."""
 
 _INTERVAL = re.compile(r"([0-9]++)([a-z]*+)")
 _NEGATIVE = r"-[0-9]++[a-z]*+"
 _MOST_DIGITS = 6
 _TOO_MANY = 10**_MOST_DIGITS
 _UNITS = {
-    "m": "minutes",
-    "minute": "minutes",
-    "minutes": "minutes",
-    "h": "hours",
-    "hour": "hours",
-    "hours": "hours",
-    "d": "days",
-    "day": "days",
-    "days": "days",
-    "w": "weeks",
-    "week": "weeks",
-    "weeks": "weeks",
+    spelling: unit
+    for unit in ("minutes", "hours", "days", "weeks")
+    for spelling in (unit, unit.removesuffix("s"), unit[0])
 }
 _FORM = "write it like every 2h or every 10 minutes"
-_VALID_UNITS = "minutes, minute, m, hours, hour, h, days, day, d, weeks, week, w"
+_VALID_UNITS = ", ".join(_UNITS)
 _WITHOUT_NUMBER = {
     "minutes": "every 5 minutes",
     "hours": "hourly",
@@ -62,12 +52,12 @@ def read_interval(words: Words) -> Pattern | None:
     if unit is None:
         return None
     count = int(match[1]) if len(match[1]) <= _MOST_DIGITS else _TOO_MANY
-    if _is_valid(count, unit):
-        return _pattern(count, unit)
-    code, message, fix = _refusal(count, unit)
-    given = quoted(words.original(first, words.last))
-    words.report(code, f"the interval {given} {message}", fix, words.place(first, words.last))
-    return None
+    pattern = _pattern(count, unit)
+    if pattern is None:
+        code, message, fix = _refusal(count, unit)
+        given = quoted(words.original(first, words.last))
+        words.report(code, f"the interval {given} {message}", fix, words.place(first, words.last))
+    return pattern
 
 
 def _read_unit(words: Words, match: re.Match[str]) -> str | None:
@@ -86,26 +76,21 @@ def _read_unit(words: Words, match: re.Match[str]) -> str | None:
     return unit
 
 
-def _pattern(count: int, unit: str) -> Pattern:
+def _pattern(count: int, unit: str) -> Pattern | None:
+    """The pattern of an interval, if a cron expression can say it."""
     if unit == "hours":
-        return Pattern(Kind.HOURLY, every=count)
+        return Pattern(Kind.HOURLY, every=count) if count in HOUR_STEPS else None
     if unit == "minutes":
-        return Pattern(Kind.MINUTES, every=count)
-    if unit == "weeks":
-        return Pattern(Kind.WEEKS, every=1) if count == 1 else Pattern(Kind.DAYS, every=7 * count)
-    return Pattern(Kind.DAYS, every=count)
-
-
-def _is_valid(count: int, unit: str) -> bool:
-    if unit == "hours":
-        return count in HOUR_STEPS
-    if unit == "minutes":
-        return MINIMUM_MINUTES <= count <= MOST_MINUTES
-    return 1 <= count * (7 if unit == "weeks" else 1) <= MOST_DAYS
+        is_valid = MINIMUM_MINUTES <= count <= MOST_MINUTES
+        return Pattern(Kind.MINUTES, every=count) if is_valid else None
+    if unit == "weeks" and count == 1:
+        return Pattern(Kind.WEEKS, every=1)
+    days = count * (7 if unit == "weeks" else 1)
+    return Pattern(Kind.DAYS, every=days) if 1 <= days <= MOST_DAYS else None
 
 
 def _refusal(count: int, unit: str) -> tuple[Code, str, str]:
-    """Why an interval cannot be: its code, message and fix."""
+    """Why an interval is refused: its code, message and fix."""
     if unit == "minutes" and count < MINIMUM_MINUTES:
         source = "GitHub Actions starts nothing more often"
         message = f"is too short: the minimum is {MINIMUM_MINUTES} minutes ({source})"
@@ -123,7 +108,7 @@ def _refusal(count: int, unit: str) -> tuple[Code, str, str]:
         message = f"is not one that divides the day evenly: valid are {steps}"
     else:
         fix = f"write at most {MOST_DAYS} days or {MOST_DAYS // 7} weeks"
-        message = "is more than cron can say, whose steps start anew each month"
+        message = "is more than cron can say, whose steps start again each month"
     return Code.UNSUPPORTED_INTERVAL, message, fix
 
 
@@ -131,16 +116,15 @@ def _report_number(words: Words, word: str) -> None:
     """What is wrong with the word after `every` if it begins with no number."""
     given = quoted(words.original(words.last))
     needs_number = f'"every" needs a number and a unit, not {given}'
-    unit = _UNITS.get(word)
-    if unit is not None:
-        words.report(Code.MISSING_COMPONENT, needs_number, f"write {_WITHOUT_NUMBER[unit]}")
-    elif word in WEEKDAYS:
+    if word in _UNITS:
+        fix = f"write {_WITHOUT_NUMBER[_UNITS[word]]}"
+        words.report(Code.MISSING_COMPONENT, needs_number, fix)
+        return
+    if word in WEEKDAYS:
         words.report(Code.MISSING_COMPONENT, needs_number, f"write weekly on {word}")
-    elif re.fullmatch(_NEGATIVE, word):
-        message = f"the interval {given} is too short: it is a whole number from 1"
-        words.report(Code.INTERVAL_TOO_SMALL, message, _FORM)
-        words.skip_to("on")
-    else:
-        message = f"the interval {given} is not a whole number in digits"
-        words.report(Code.NON_INTEGER_INTERVAL, message, _FORM)
-        words.skip_to("on")
+        return
+    code, rule = Code.NON_INTEGER_INTERVAL, "is not a whole number in digits"
+    if re.fullmatch(_NEGATIVE, word):
+        code, rule = Code.INTERVAL_TOO_SMALL, "is too short: it is a whole number from 1"
+    words.report(code, f"the interval {given} {rule}", _FORM)
+    words.skip_to("on")

@@ -1,9 +1,10 @@
 """What is wrong, or unwise, in a fuzzy schedule.
 
-Seed 004 has two sets of error codes. The names of its E-table (`UNKNOWN_KEYWORD`) are the ones
-that errors carry: they are members of `kron.Code`. The code of its ERR-table (`ERR-SYNTAX-001`)
-is beside each, in `ERR_CODES` and as `problem.err_code`. Both are shown in square brackets after
-the message. Kron's own codes, which the seed lacks, and warnings have none.
+The specification has two sets of error codes. The names of its E-table (`UNKNOWN_KEYWORD`) are the
+ones that errors carry: they are members of `kron.Code`. The code of its ERR-table
+(`ERR-SYNTAX-001`) is beside each, in `ERR_CODES` and as `problem.err_code`. Both are shown in
+square brackets after the message. Kron's own codes, which the specification lacks, and warnings
+have no such code.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ ERR_CODES = {
 
 
 class FuzzyProblem(Problem):
-    """A problem or a warning, with the code that the seed's ERR-table has for it."""
+    """A problem or a warning, with the code that the ERR-table has for it."""
 
     @property
     def err_code(self) -> str:

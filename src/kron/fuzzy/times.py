@@ -11,8 +11,7 @@ import re
 from kron.core.errors import Code, quoted
 from kron.core.frozen import Frozen
 from kron.fuzzy.pattern import DAY_MINUTES
-from kron.fuzzy.spelling import did_you_mean
-from kron.fuzzy.words import Words
+from kron.fuzzy.words import Words, did_you_mean
 
 _NAMED = {"midnight": 0, "noon": 12 * 60}
 _HALVES = ("am", "pm")
@@ -21,11 +20,11 @@ _OFFSET = re.compile(r"utc([+-])([0-9]{1,2})(?::([0-9]{2}))?")
 _LOWEST_OFFSET = -12 * 60
 _HIGHEST_OFFSET = 14 * 60
 _EXAMPLE = "write it like 14:00 or 3:30pm"
+_OFFSET_EXAMPLE = "write it like utc+9 or utc-3:30"
 _FORMS = "a time is HH:MM (hours 0-23), or 1-12 with am or pm, or midnight or noon"
 
-# Not compiled at import: only a mistake needs them.
+# Not compiled at import: only a mistake needs it.
 _ALMOST_OFFSET = r"(?:gmt)?[+-][0-9]"
-_DIGITS = r"[0-9]{1,2}(?::[0-9]{2})?"
 
 ABBREVIATIONS = {
     "pst": -8 * 60,
@@ -131,7 +130,7 @@ def _report_minute(words: Words, index: int, start: int, text: str) -> None:
 
 
 def _read_offset(words: Words) -> int | None:
-    """The offset ahead in minutes, or None if there is none, or a bad one (which is reported)."""
+    """The offset ahead in minutes; None if it is missing, or wrong (which is reported)."""
     word = words.next
     if not word:
         return None
@@ -160,7 +159,7 @@ def _in_range(words: Words, match: re.Match[str]) -> int | None:
         return offset
     rule = "an offset lies between utc-12:00 and utc+14:00, and its minutes between 00 and 59"
     message = f"{quoted(match[0])} is out of range: {rule}"
-    words.report(Code.OFFSET_OUT_OF_RANGE, message, "write it like utc+9 or utc-3:30")
+    words.report(Code.OFFSET_OUT_OF_RANGE, message, _OFFSET_EXAMPLE)
     return None
 
 
@@ -169,15 +168,9 @@ def _report_malformed(words: Words) -> None:
     index = words.last
     if word == "utc" and words.next[:1] in ("+", "-"):
         word += words.take()
-    digits = re.search(_DIGITS, word)
-    if _OFFSET.fullmatch(word):
-        fix = f"write {word}, without a space"
-    elif digits is None:
-        fix = "write utc+0, or leave it out: a time without an offset is in UTC"
-    elif "+" in word or "-" in word:
-        fix = f"write utc{'+' if '+' in word else '-'}{digits[0]}"
-    else:
-        fix = f"write utc+{digits[0]} or utc-{digits[0]}"
+    fix = f"write {word}, without a space" if _OFFSET.fullmatch(word) else _OFFSET_EXAMPLE
+    if word == "utc":
+        fix = "leave it out: a time without an offset is in UTC"
     given = quoted(words.original(index, words.last))
     message = f"{given} is not an offset: it is utc, + or -, then hours or hours:minutes"
     words.report(Code.MALFORMED_OFFSET, message, fix, words.place(index, words.last))

@@ -1,18 +1,19 @@
 """The words of a fuzzy expression, taken one by one, and the problems met on the way.
 
-Words are compared in small letters. Where each stands in the text is worked out only when
-something has to be said about it: nearly every expression is right.
+Words are compared in small letters. The position of a word in the text is worked out only for a
+message about it: nearly every expression is right.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from kron.core.errors import Code
 from kron.fuzzy.problem import FuzzyProblem
 
 _WORD = re.compile(r"[^ \t]++")
-_ASCII_LETTERS = re.compile(r"[A-Z]++")
+_SMALL_LETTERS = {capital: capital + 32 for capital in range(ord("A"), ord("Z") + 1)}
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ class Words:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        # Only ASCII has small letters here: the Kelvin sign is no k.
-        small = text.lower() if text.isascii() else _ASCII_LETTERS.sub(_lowered, text)
+        # Only ASCII has small letters here: the Kelvin sign is not a k.
+        small = text.lower() if text.isascii() else text.translate(_SMALL_LETTERS)
         self._words: list[str] = [*_WORD.findall(small), ""]
         self.position = 0
         self.next = self._words[0]
@@ -93,5 +94,30 @@ class Words:
         return self.text[start:end]
 
 
-def _lowered(letters: re.Match[str]) -> str:
-    return letters[0].lower()
+def one_edit_away(word: str, choices: Iterable[str]) -> str:
+    """The first of the choices that is one edit away from `word`, or ''.
+
+    An edit is a letter too many, too few or wrong, or two neighbours that changed places.
+    """
+    return next((choice for choice in choices if _is_one_edit(word, choice)), "")
+
+
+def did_you_mean(word: str, choices: Iterable[str]) -> str:
+    """`did you mean "x"?`, or '' when no choice is one edit away."""
+    near = one_edit_away(word, choices)
+    return f'did you mean "{near}"?' if near else ""
+
+
+def _is_one_edit(word: str, choice: str) -> bool:
+    if abs(len(word) - len(choice)) > 1 or word == choice:
+        return False
+    shared = next((i for i, (a, b) in enumerate(zip(word, choice, strict=False)) if a != b), None)
+    if shared is None:
+        return True  # the longer one has a letter more at its end
+    rest, wanted = word[shared:], choice[shared:]
+    return (
+        rest[1:] == wanted  # a letter too many
+        or rest == wanted[1:]  # a letter too few
+        or rest[1:] == wanted[1:]  # a wrong letter
+        or (rest[1::-1] == wanted[:2] and rest[2:] == wanted[2:])  # two changed places
+    )

@@ -1,0 +1,415 @@
+"""The conformance suite of the specification: every test id of its section 10, run against Kron.
+
+Pure, as the rest: `run` returns a report, and the caller prints it. A check gets the implementation
+that it judges, so that a test can pass it a broken one: a check that no implementation fails would
+prove nothing. The checks of scattering look at the results from outside: nothing here uses the
+implementation's own passes or pool, and all of them run over the same identifiers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from kron.core.errors import ParseError
+from kron.core.frozen import Frozen
+from kron.fuzzy.expression import Expression, parse
+from kron.fuzzy.scatter import fnv1a_32, scatter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+LEVELS = {1: "Basic", 2: "Standard", 3: "Complete"}
+IDENTIFIERS = tuple(
+    f"org-{number % 7}/repo-{number % 31}/.github/workflows/job-{number}.md"
+    for number in range(150)
+)
+
+
+class Implementation(Frozen):
+    """The three functions that the specification describes."""
+
+    parse: Callable[[str], Expression]
+    scatter: Callable[[str, str], str]
+    hash: Callable[[bytes], int]
+
+
+KRON = Implementation(parse, scatter, fnv1a_32)
+Check = Callable[[Implementation], Iterator[str]]
+"""Yields what is wrong; nothing if the implementation conforms."""
+
+
+class Test(Frozen):
+    """One test of section 10: the level from which it is required, and its check."""
+
+    id: str
+    level: int
+    title: str
+    check: Check
+
+
+class Result(Frozen):
+    """A test, and why it failed; '' if it passed."""
+
+    test: Test
+    failure: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the test passed."""
+        return not self.failure
+
+
+class Report(Frozen):
+    """The results of the tests that were run, in the order of the specification."""
+
+    results: tuple[Result, ...]
+
+    @property
+    def level(self) -> int:
+        """The highest level all of whose tests passed, with those of the levels below; 0: none."""
+        failed = [result.test.level for result in self.results if not result.passed]
+        return min(failed, default=max(LEVELS) + 1) - 1
+
+
+def run(implementation: Implementation = KRON, tests: Iterable[Test] | None = None) -> Report:
+    """Run every test, or some of them."""
+    return Report(tuple(_result(test, implementation) for test in tests or TESTS))
+
+
+def _result(test: Test, implementation: Implementation) -> Result:
+    try:
+        failures = list(test.check(implementation))
+    except Exception as error:  # whatever an implementation does, the report says it
+        failures = [f"{type(error).__name__}: {error}"]
+    return Result(test, "; ".join(failures))
+
+
+class _Resolved(Frozen):
+    """A schedule, an identifier, and the cron expression that the implementation gives them."""
+
+    schedule: str
+    identifier: str
+    cron: str
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields as they are written."""
+        return self.cron.split(" ")
+
+    @property
+    def hour(self) -> int:
+        """The hour, where it is a number."""
+        return int(self.fields[1])
+
+    @property
+    def minute(self) -> int:
+        """The minute, where it is a number."""
+        return int(self.fields[0])
+
+    def __str__(self) -> str:
+        return f"{self.schedule} for {self.identifier} is {self.cron}"
+
+
+def _answers(expected: dict[str, str]) -> Check:
+    """Each expression has this placeholder, or is refused with this code."""
+
+    def check(implementation: Implementation) -> Iterator[str]:
+        for text, wanted in expected.items():
+            try:
+                found = implementation.parse(text).placeholder
+            except ParseError as error:
+                found = error.code
+            if found != wanted:
+                yield f"{text}: {found}, not {wanted}"
+
+    return check
+
+
+def _every(schedules: Iterable[str], is_right: Callable[[_Resolved], bool]) -> Check:
+    """Whatever the identifier, the result of each schedule is right."""
+
+    def check(implementation: Implementation) -> Iterator[str]:
+        results = (
+            _Resolved(schedule, identifier, implementation.scatter(schedule, identifier))
+            for schedule in schedules
+            for identifier in IDENTIFIERS
+        )
+        return _first("wrong", (result for result in results if not is_right(result)))
+
+    return check
+
+
+def _first(message: str, wrong: Iterable[Any]) -> Iterator[str]:
+    """The first of what is wrong, with a message about it."""
+    for example in wrong:
+        yield f"{message}: {example}"
+        return
+
+
+def _is_preferred(result: _Resolved) -> bool:
+    """Whether the time is one of the weighted pool's."""
+    if 2 <= result.hour <= 5:
+        return result.minute in (7, 13, 23, 37, 43, 53)
+    return result.hour in (10, 11, 12, 19, 20, 21, 22, 23) and 5 <= result.minute <= 54
+
+
+def _is_within(first: int, width: int) -> Callable[[_Resolved], bool]:
+    """Whether the time lies at most `width` minutes after the minute `first` of some day."""
+    return lambda result: (result.hour * 60 + result.minute - first) % (24 * 60) <= width
+
+
+def _is_number(field: str, least: int, most: int) -> bool:
+    return field.isdigit() and least <= int(field) <= most
+
+
+def _is_step(field: str, most: int) -> bool:
+    return field.startswith("*/") and _is_number(field[2:], 1, most)
+
+
+def _is_weekday_field(result: _Resolved) -> bool:
+    numbers = result.fields[4].replace("-", ",").split(",")
+    return numbers == ["*"] or all(_is_number(number, 0, 6) for number in numbers)
+
+
+def _is_hour_field(result: _Resolved) -> bool:
+    hour = result.fields[1]
+    return _is_number(hour, 0, 23) or ("HOURLY" in result.schedule and hour in ("*", "*/6"))
+
+
+def _are_day_fields(result: _Resolved) -> bool:
+    day, month = result.fields[2:4]
+    return month == "*" and (day == "*" or _is_step(day, 30))
+
+
+def _same_hash(implementation: Implementation) -> Iterator[str]:
+    known = {"": 0x811C9DC5, "a": 0xE40C292C, "foobar": 0xBF9CF968}
+    wrong = (text for text, value in known.items() if implementation.hash(text.encode()) != value)
+    yield from _first("not FNV-1a", wrong)
+    names = [name.encode() for name in IDENTIFIERS]
+    twice = (name for name in names if implementation.hash(name) != implementation.hash(name))
+    yield from _first("two hashes", twice)
+
+
+def _different_hashes(implementation: Implementation) -> Iterator[str]:
+    different = {implementation.hash(name.encode()) for name in IDENTIFIERS}
+    if len(different) < len(IDENTIFIERS):
+        yield f"{len(IDENTIFIERS)} identifiers have {len(different)} hashes"
+
+
+def _hash_in_range(implementation: Implementation) -> Iterator[str]:
+    values = (implementation.hash(name.encode()) for name in IDENTIFIERS)
+    yield from _first("not of 32 bits", (value for value in values if not 0 <= value < 2**32))
+
+
+def _both_sides_of_midnight(implementation: Implementation) -> Iterator[str]:
+    schedule = "FUZZY:WEEKLY:6:BETWEEN:22:0:2:0 * * 6"
+    seen = set()
+    for name in IDENTIFIERS:
+        result = _Resolved(schedule, name, implementation.scatter(schedule, name))
+        is_late = 22 <= result.hour <= 23
+        if not (is_late or result.hour <= 2) or result.fields[4] != ("6" if is_late else "0"):
+            yield f"wrong: {result}"
+            return
+        seen.add(is_late)
+    if len(seen) < 2:
+        yield "every identifier is on the same side of midnight"
+
+
+def _same_time(implementation: Implementation) -> Iterator[str]:
+    first = [implementation.scatter(_DAILY, name) for name in IDENTIFIERS]
+    again = [implementation.scatter(_DAILY, name) for name in reversed(IDENTIFIERS)]
+    pairs = zip(IDENTIFIERS, first, reversed(again), strict=True)
+    yield from _first("moved", (name for name, before, after in pairs if before != after))
+    if len(set(first)) < len(first) // 3:
+        yield f"{len(first)} identifiers have {len(set(first))} times"
+
+
+_DAILY = "FUZZY:DAILY * * *"
+_DAILY_WEEKDAYS = "FUZZY:DAILY_WEEKDAYS * * *"
+_HOURLY = "FUZZY:HOURLY * * *"
+_WEEKLY = "FUZZY:WEEKLY * * *"
+_MONDAY = "FUZZY:WEEKLY:1 * * 1"
+_BY_WEEKS = ("FUZZY:BI-WEEKLY * * *", "FUZZY:TRI-WEEKLY * * *")
+_ROUND_THE_CLOCK = tuple(f"FUZZY:DAILY_AROUND:{hour}:30 * * *" for hour in range(24))
+_SCATTERED = (
+    *(_DAILY, _DAILY_WEEKDAYS, _HOURLY, _WEEKLY, _MONDAY, *_BY_WEEKS),
+    "FUZZY:DAILY_AROUND:14:0 * * *",
+    "FUZZY:DAILY_AROUND:0:30 * * *",
+    "FUZZY:DAILY_BETWEEN:9:0:17:0 * * *",
+    "FUZZY:DAILY_BETWEEN:22:0:2:0 * * *",
+    "FUZZY:HOURLY:6 * * *",
+    "FUZZY:WEEKLY:5:AROUND:17:0 * * 5",
+    "FUZZY:WEEKLY:3:BETWEEN:6:0:10:0 * * 3",
+)
+_STEPS = ("*/5 * * * *", "*/59 * * * *", "0 0 */2 * *")
+_RESOLVABLE = (*_SCATTERED, *_STEPS, "0 0 */14 * *", "0 0 * * *")
+
+_SCATTERING: dict[str, Check] = {
+    "T-SCATTER-001": _same_hash,
+    "T-SCATTER-002": _different_hashes,
+    "T-SCATTER-003": _hash_in_range,
+    "T-SCATTER-004": _every((_DAILY, _DAILY_WEEKDAYS), _is_preferred),
+    "T-SCATTER-005": _every(("FUZZY:DAILY_AROUND:14:2 * * *",), _is_within(13 * 60 + 2, 120)),
+    "T-SCATTER-006": _every(("FUZZY:DAILY_BETWEEN:9:58:10:32 * * *",), _is_within(9 * 60 + 58, 34)),
+    "T-SCATTER-007": _both_sides_of_midnight,
+    "T-SCATTER-008": _every(
+        (_HOURLY, "FUZZY:HOURLY:2 * * *"), lambda result: _is_number(result.fields[0], 5, 54)
+    ),
+    "T-SCATTER-009": _every((_WEEKLY,), lambda result: _is_number(result.fields[4], 0, 6)),
+    "T-SCATTER-010": _same_time,
+    "T-SCATTER-011": _every(
+        (_DAILY,), lambda result: result.hour in (2, 3, 4, 5, 10, 11, 12, *range(19, 24))
+    ),
+    "T-SCATTER-012": _every(
+        (*_SCATTERED, *_ROUND_THE_CLOCK), lambda result: 5 <= result.minute <= 54
+    ),
+    "T-SCATTER-013": _every(
+        _ROUND_THE_CLOCK, lambda result: not (6 <= result.hour <= 9 and 27 <= result.minute <= 33)
+    ),
+    "T-SCATTER-014": _every(
+        _ROUND_THE_CLOCK,
+        lambda result: not (14 <= result.hour <= 18 and 12 <= result.minute % 30 <= 18),
+    ),
+    "T-SCATTER-015": _every((_WEEKLY, _MONDAY), _is_preferred),
+    "T-SCATTER-016": _every(_BY_WEEKS, _is_preferred),
+    "T-CRON-001": _every(_RESOLVABLE, lambda result: len(result.cron.split()) == 5),
+    "T-CRON-002": _every(_SCATTERED, lambda result: _is_number(result.fields[0], 0, 59)),
+    "T-CRON-003": _every(_SCATTERED, _is_hour_field),
+    "T-CRON-004": _every(_RESOLVABLE, _is_weekday_field),
+    "T-CRON-005": _every(_RESOLVABLE, _are_day_fields),
+    "T-CRON-006": _every(
+        (*_STEPS, "FUZZY:HOURLY:6 * * *"),
+        lambda result: sum(_is_step(field, 59) for field in result.fields) == 1,
+    ),
+}
+
+# The id, the level and the title of each test. Below a test of parsing are its cases: the
+# placeholder or the error code, and the expressions that must give it. A title such as `Parse daily
+# to FUZZY:DAILY * * *` is its own case.
+_TABLE = """
+T-SYNTAX-001 1 Parse daily to FUZZY:DAILY * * *
+T-SYNTAX-002 1 Parse weekly to FUZZY:WEEKLY * * *
+T-SYNTAX-003 1 Parse weekly on monday to FUZZY:WEEKLY:1 * * 1
+T-SYNTAX-004 1 Parse all weekday names correctly
+    FUZZY:WEEKLY:0 * * 0 <- weekly on sunday
+    FUZZY:WEEKLY:1 * * 1 <- weekly on monday
+    FUZZY:WEEKLY:2 * * 2 <- weekly on tuesday
+    FUZZY:WEEKLY:3 * * 3 <- weekly on wednesday
+    FUZZY:WEEKLY:4 * * 4 <- weekly on thursday
+    FUZZY:WEEKLY:5 * * 5 <- weekly on friday
+    FUZZY:WEEKLY:6 * * 6 <- weekly on saturday
+T-SYNTAX-005 1 Reject invalid schedule types
+    UNKNOWN_KEYWORD <- monthly, yearly, dail, 5, on
+T-SYNTAX-006 1 Reject invalid weekday names
+    UNKNOWN_WEEKDAY <- weekly on mondey, weekly on mon, weekly on 1, weekly on someday
+T-SYNTAX-007 1 Parse case-insensitive tokens
+    FUZZY:DAILY * * * <- DAILY
+    FUZZY:WEEKLY:1 * * 1 <- Weekly On MONDAY
+    FUZZY:DAILY_AROUND:11:0 * * * <- Daily Around Noon UTC+1
+T-TIME-001 2 Parse 24-hour format 14:00
+    FUZZY:DAILY_AROUND:14:0 * * * <- daily around 14:00
+T-TIME-002 2 Parse 12-hour format 3pm
+    FUZZY:DAILY_AROUND:15:0 * * * <- daily around 3pm
+T-TIME-003 2 Parse 12-hour format 11am
+    FUZZY:DAILY_AROUND:11:0 * * * <- daily around 11am
+T-TIME-004 2 Parse keyword midnight as 00:00
+    FUZZY:DAILY_AROUND:0:0 * * * <- daily around midnight
+T-TIME-005 2 Parse keyword noon as 12:00
+    FUZZY:DAILY_AROUND:12:0 * * * <- daily around noon
+T-TIME-006 2 Convert 12am to 00:00 (midnight)
+    FUZZY:DAILY_AROUND:0:0 * * * <- daily around 12am
+T-TIME-007 2 Convert 12pm to 12:00 (noon)
+    FUZZY:DAILY_AROUND:12:0 * * * <- daily around 12pm
+T-TIME-008 2 Reject invalid hours (>23 or <0)
+    HOUR_OUT_OF_RANGE <- daily around 24:00, daily around 25:00, daily around 99:00
+    HOUR_OUT_OF_RANGE <- daily around -1:00
+    HOUR_12_OUT_OF_RANGE <- daily around 0pm, daily around 13pm
+T-TIME-009 2 Reject invalid minutes (>59 or <0)
+    MINUTE_OUT_OF_RANGE <- daily around 14:60, daily around 14:65, daily around 14:-1
+T-TIME-010 2 Handle missing leading zeros (e.g., 9:30)
+    FUZZY:DAILY_AROUND:9:30 * * * <- daily around 9:30, daily around 09:30
+T-CONSTRAINT-001 2 Parse daily around 14:00
+    FUZZY:DAILY_AROUND:14:0 * * * <- daily around 14:00
+T-CONSTRAINT-002 2 Parse daily between 9:00 and 17:00
+    FUZZY:DAILY_BETWEEN:9:0:17:0 * * * <- daily between 9:00 and 17:00
+T-CONSTRAINT-003 2 Parse weekly on friday around 17:00
+    FUZZY:WEEKLY:5:AROUND:17:0 * * 5 <- weekly on friday around 17:00
+T-CONSTRAINT-004 2 Handle midnight-crossing ranges (22:00 and 02:00)
+    FUZZY:DAILY_BETWEEN:22:0:2:0 * * * <- daily between 22:00 and 02:00
+T-CONSTRAINT-005 2 Reject around without time specification
+    MISSING_TIME_SPEC <- daily around, weekly around
+T-CONSTRAINT-006 2 Reject between with only one time
+    INCOMPLETE_RANGE <- daily between 9:00, daily between 9:00 and
+T-CONSTRAINT-007 2 Reject daily at <time> syntax
+    UNSUPPORTED_SYNTAX <- daily at 14:00
+T-TZ-001 3 Parse utc+9 offset
+    FUZZY:DAILY_AROUND:14:0 * * * <- daily around 23:00 utc+9
+T-TZ-002 3 Parse utc-5 offset
+    FUZZY:DAILY_AROUND:14:0 * * * <- daily around 9:00 utc-5
+T-TZ-003 3 Parse utc+05:30 offset format
+    FUZZY:DAILY_AROUND:4:0 * * * <- daily around 9:30am utc+05:30
+T-TZ-004 3 Convert 14:00 utc+9 to 05:00 UTC
+    FUZZY:DAILY_AROUND:5:0 * * * <- daily around 14:00 utc+9
+T-TZ-005 3 Convert 3pm utc-5 to 20:00 UTC
+    FUZZY:DAILY_AROUND:20:0 * * * <- daily around 3pm utc-5
+T-TZ-006 3 Handle negative UTC conversion (wrap to previous day)
+    FUZZY:DAILY_AROUND:17:0 * * * <- daily around 02:00 utc+9
+    FUZZY:WEEKLY:0:AROUND:17:0 * * 0 <- weekly on monday around 02:00 utc+9
+T-TZ-007 3 Handle >24:00 UTC conversion (wrap to next day)
+    FUZZY:DAILY_AROUND:4:0 * * * <- daily around 23:00 utc-5
+    FUZZY:WEEKLY:0:AROUND:4:0 * * 0 <- weekly on saturday around 23:00 utc-5
+T-TZ-008 3 Reject invalid offsets (e.g., utc+25)
+    OFFSET_OUT_OF_RANGE <- daily around 14:00 utc+25, daily around 14:00 utc+14:01
+    OFFSET_OUT_OF_RANGE <- daily around 14:00 utc-12:01, daily around 14:00 utc-13
+    MALFORMED_OFFSET <- daily around 14:00 utc9
+T-HOURLY-001 2 Parse hourly to FUZZY:HOURLY * * *
+T-HOURLY-002 2 Parse every 2h to FUZZY:HOURLY:2 * * *
+T-HOURLY-003 2 Parse every 6 hours to FUZZY:HOURLY:6 * * *
+T-INTERVAL-001 3 Parse every 5 minutes to */5 * * * *
+T-INTERVAL-002 3 Parse every 2 days to 0 0 */2 * *
+T-INTERVAL-003 3 Reject every 3 minutes (below 5-minute minimum)
+    INTERVAL_TOO_SMALL <- every 3 minutes, every 4m
+T-INTERVAL-004 3 Parse bi-weekly to FUZZY:BI-WEEKLY * * *
+T-INTERVAL-005 3 Parse tri-weekly to FUZZY:TRI-WEEKLY * * *
+T-SCATTER-001 1 Hash produces same output for same input
+T-SCATTER-002 1 Different inputs produce different outputs
+T-SCATTER-003 1 Hash value is within modulo range (0 to modulo-1)
+T-SCATTER-004 1 Daily schedule selects time from weighted pool (BEST/GOOD/OK tiers only)
+T-SCATTER-005 2 Around schedule stays within ±60 minute window
+T-SCATTER-006 2 Between schedule stays within specified range
+T-SCATTER-007 2 Midnight-crossing range handles day wrap correctly
+T-SCATTER-008 2 Hourly schedule produces minute in [5, 54]
+T-SCATTER-009 1 Weekly schedule selects valid day 0-6
+T-SCATTER-010 1 Same workflow gets same time across compilations
+T-SCATTER-011 1 Daily schedule lands in BEST (02–05), GOOD (10–12), or OK (19–23) window
+T-SCATTER-012 3 Minute values in [5, 54] for all patterns (hour-boundary avoidance)
+T-SCATTER-013 2 DAILY_AROUND scatter landing in EU peak hours (06–09) avoids minutes [27, 33]
+T-SCATTER-014 2 DAILY_AROUND scatter landing in US business hours (14–18) avoids minutes [12, 18] and [42, 48]
+T-SCATTER-015 1 Weekly schedule uses weighted daily time pool (preferred windows)
+T-SCATTER-016 3 Bi-weekly and tri-weekly schedules use weighted daily time pool
+T-CRON-001 1 Generated cron has exactly 5 fields
+T-CRON-002 1 Minute field is in range 0-59
+T-CRON-003 1 Hour field is in range 0-23
+T-CRON-004 1 Day-of-week field is in range 0-6 or *
+T-CRON-005 1 Month and day-of-month are valid
+T-CRON-006 3 Interval expressions use valid */N syntax
+"""  # noqa: E501, RUF001 - titles are quoted as the specification writes them
+
+
+def _tests() -> Iterator[Test]:
+    for entry in _TABLE.strip().replace("\n    ", "\t").splitlines():
+        head, *cases = entry.split("\t")
+        test_id, level, title = head.split(" ", 2)
+        if own_case := re.fullmatch("Parse (.+) to (.+)", title):
+            cases = [f"{own_case[2]} <- {own_case[1]}"]
+        expected = {
+            text: answer
+            for answer, _, texts in (case.partition(" <- ") for case in cases)
+            for text in texts.split(", ")
+        }
+        yield Test(test_id, int(level), title, _SCATTERING.get(test_id) or _answers(expected))
+
+
+TESTS = tuple(_tests())
