@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from kron.core.decision import Decision, decide_at
 from kron.core.instant import to_text
 from kron.core.schedule import Schedule
-from kron.engine.step import TOLD_ONE_BY_ONE
+from kron.engine.step import MOST_ONE_BY_ONE
 from kron.engine.survey import LOOK_BACK
 
 DAY_S = 86_400
@@ -47,7 +47,7 @@ class Ends:
         assert [w[1] for w in words if w[0] == "skipped"] == _texts(self.skipped)
         assert [w[1] for w in words if w[0] == "unschedulable"] == _texts(self.unschedulable)
         missed = [w[1:] for w in words if w[0] == "missed"]
-        if len(self.missed) > TOLD_ONE_BY_ONE:
+        if len(self.missed) > MOST_ONE_BY_ONE:
             first, last = _texts([min(self.missed), max(self.missed)])
             assert missed == [[str(len(self.missed)), first, last]]
         else:

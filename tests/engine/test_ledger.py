@@ -23,7 +23,7 @@ LEDGER = Ledger(
     since_s=T0,
     handled_through_s=T0 + 3600,
     handled_s=frozenset({T0 + 10800, T0 + 14400}),
-    starting=(Intent(T0 + 14400, T0 + 14401, "ab" * 10),),
+    starting=(Intent(T0 + 14400, T0 + 14401, "ab" * 10, "0 2 * * *"),),
     last=Handled(T0 + 10800, None, Outcome.MISSED, 'a "reason"\n'),
 )
 
@@ -38,7 +38,8 @@ def ledgers(draw: st.DrawFn) -> Ledger:
         handled_through_s=draw(st.none() | instants),
         handled_s=draw(st.frozensets(instants, max_size=30)),
         starting=tuple(
-            Intent(*row) for row in draw(st.lists(st.tuples(instants, instants, st.text())))
+            Intent(*row)
+            for row in draw(st.lists(st.tuples(instants, instants, st.text(), st.text())))
         ),
         last=draw(
             st.none()
@@ -57,7 +58,7 @@ def test_every_ledger_survives_json(ledger: Ledger) -> None:
 
 def test_the_json_is_this() -> None:
     assert ledger_to_json(LEDGER) == {
-        "schema": 1,
+        "schema": 2,
         "schedule": "0 * * * *",
         "since": "2026-03-01T00:00:00Z",
         "handled_through": "2026-03-01T01:00:00Z",
@@ -67,6 +68,7 @@ def test_the_json_is_this() -> None:
                 "period": "2026-03-01T04:00:00Z",
                 "chosen": "2026-03-01T04:00:01Z",
                 "run_id": "abababababababababab",
+                "schedule": "0 2 * * *",
             }
         ],
         "last": {
@@ -127,7 +129,7 @@ def test_any_json_gives_a_ledger_or_a_kron_error(value: object) -> None:
 
 def test_a_newer_schema_is_refused_as_such_whatever_else_is_in_it() -> None:
     with pytest.raises(kron.KronError) as caught:
-        ledger_from_json({"schema": 2, "something": "else"})
+        ledger_from_json({"schema": 3, "something": "else"})
     assert caught.value.code is kron.Code.LEDGER_NEWER
 
 

@@ -24,12 +24,13 @@ from kron.engine import (
     Restart,
     Settle,
     SettleMany,
+    Sighting,
     Start,
     Step,
     recover,
     step,
 )
-from kron.engine.step import TOLD_ONE_BY_ONE
+from kron.engine.step import MOST_ONE_BY_ONE
 from kron.engine.survey import LOOK_BACK, due_s
 from tests.engine.playable import DAY_S, MOST_OPEN, schedules
 from tests.engine.scene import IDENTITY, through_json
@@ -106,17 +107,17 @@ class Life(RuleBasedStateMachine):
         self.active = False
 
     @rule(
-        evidence=st.sampled_from([Evidence.ABSENT, Evidence.REBOOTED]),
+        evidence=st.sampled_from([None, Evidence.REBOOTED]),
         down_s=st.integers(0, 600),
     )
-    def restart_after_a_crash(self, evidence: Evidence, down_s: int) -> None:
+    def restart_after_a_crash(self, evidence: Evidence | None, down_s: int) -> None:
         self.restart()
         self.now_s += down_s
         self.recover_all(evidence)
 
     def take_step(self, fate: str) -> None:
         if self.ledger is not None and self.ledger.starting and self.plan is None:
-            self.recover_all(Evidence.ABSENT)
+            self.recover_all(None)
         job = self.job
         before = self.ledger
         arguments = {"active": self.active, "plan": self.plan, "slack_s": self.slack_s}
@@ -153,7 +154,7 @@ class Life(RuleBasedStateMachine):
             if isinstance(action, Reschedule):
                 continue
             if isinstance(action, SettleMany):
-                assert action.count > TOLD_ONE_BY_ONE or action.last_s < min_looked_at_s
+                assert action.count > MOST_ONE_BY_ONE or action.last_s < min_looked_at_s
                 assert action.first_s <= action.last_s <= self.now_s + job.lead_s
                 continue
             decision = action.decision
@@ -233,25 +234,24 @@ class Life(RuleBasedStateMachine):
         self.plan = None
         self.wake_s = None
 
-    def recover_all(self, evidence: Evidence) -> None:
+    def recover_all(self, evidence: Evidence | None) -> None:
         if self.ledger is None:
             return
-        for intent in self.ledger.starting:
-            recovery = recover(
-                self.job,
-                self.ledger,
-                intent,
-                evidence,
-                self.now_s,
-                active=self.active,
-                slack_s=self.slack_s,
-            )
-            self.ledger = through_json(recovery.ledger)
-            match recovery.action:
-                case Restart():
+        found = [
+            Sighting(intent.run_id, intent.nominal_s, intent.chosen_s, evidence)
+            for intent in self.ledger.starting
+            if evidence is not None
+        ]
+        if self.active:
+            found.append(Sighting("by hand", None, None, Evidence.ALIVE))
+        recovery = recover(self.job, self.ledger, found, self.now_s, slack_s=self.slack_s)
+        self.ledger = through_json(recovery.ledger)
+        for action in recovery.actions:
+            match action:
+                case Restart(intent):
                     assert intent.run_id == self.job.run_id(to_text(intent.nominal_s))
                     self.execute(intent.nominal_s)
-                case Conclude(_, outcome, _):
+                case Conclude(intent, outcome):
                     self.end(intent.nominal_s, outcome)
                 case Adopt():
                     raise AssertionError("nothing was alive")

@@ -14,7 +14,7 @@ HOURS = [T0 + hour * 3600 for hour in range(12)]
 
 
 def intent(nominal_s: int) -> Intent:
-    return Intent(nominal_s, nominal_s, "ab" * 10)
+    return Intent(nominal_s, nominal_s, "ab" * 10, "* * * * *")
 
 
 def executed(nominal_s: int) -> Handled:

@@ -1,70 +1,119 @@
-"""An intent without an end: what is found of its run decides, and nothing runs twice."""
+"""Intents without an end: what is found of the job's runs decides, and nothing runs twice."""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import kron
-from kron.core.instant import from_text
-from kron.engine import Adopt, Conclude, Evidence, Job, Outcome, Restart, recover, step
+from kron.core.decision import decide_at
+from kron.core.instant import from_text, to_text
+from kron.engine import (
+    Adopt,
+    Conclude,
+    Evidence,
+    Intent,
+    Job,
+    Ledger,
+    Restart,
+    Sighting,
+    Start,
+    ledger_from_json,
+    recover,
+    step,
+)
 from tests.engine.scene import IDENTITY, through_json
 
-CHOSEN_S = from_text("2026-03-01T02:00:00Z")
+VECTORS = Path(__file__).parent.parent / "vectors" / "kron-recovery-v1.json"
+SCENES = json.loads(VECTORS.read_text(encoding="utf-8"))["scenes"]
 
 
 def described(action: Adopt | Restart | Conclude) -> str:
     match action:
-        case Adopt():
-            return "adopt"
-        case Restart(_, replaces):
-            return "restart, replacing" if replaces else "restart"
-        case Conclude(_, outcome, _):
-            return outcome.value
+        case Adopt(run):
+            return f"adopt {run.run_id}"
+        case Restart(intent, replaces):
+            return f"{'replace' if replaces else 'restart'} {_minute(intent.nominal_s)}"
+        case Conclude(intent, outcome, _, yields_to):
+            told = f"{outcome} {_minute(intent.nominal_s)}"
+            return f"{told} for {yields_to}" if yields_to else told
+
+
+def _minute(nominal_s: int) -> str:
+    return to_text(nominal_s)[11:16]
+
+
+def _sighting(row: dict[str, Any]) -> Sighting:
+    period, chosen = (row[key] and from_text(row[key]) for key in ("period", "chosen"))
+    return Sighting(row["run_id"], period, chosen, Evidence(row["evidence"]))
+
+
+@pytest.mark.parametrize("scene", [pytest.param(each, id=each["name"]) for each in SCENES])
+def test_a_frozen_scene_is_recovered_as_it_was(scene: dict[str, Any]) -> None:
+    job = Job(IDENTITY, kron.parse_schedule(scene["schedule"]))
+    before = ledger_from_json(scene["ledger"])
+    now_s = from_text(scene["now"])
+    found = [_sighting(row) for row in scene["found"]]
+    recovery = recover(job, before, found, now_s, slack_s=scene["slack_s"])
+    assert [described(action) for action in recovery.actions] == scene["actions"]
+    after = through_json(recovery.ledger)
+    assert after == recovery.ledger
+    assert [to_text(intent.nominal_s) for intent in after.starting] == scene["starting_after"]
+    last = after.last and [_minute(after.last.nominal_s), after.last.outcome, after.last.reason]
+    assert last == scene["last_after"]
+    # Recovered again with the same in view, nothing ends a second time.
+    again = recover(job, after, found, now_s, slack_s=scene["slack_s"])
+    assert not any(isinstance(action, Adopt | Conclude) for action in again.actions)
+    # Whatever was found, no step starts one of these periods again.
+    known = {run.nominal_s for run in found} | {intent.nominal_s for intent in before.starting}
+    starts = [a for a in step(job, after, now_s).actions if isinstance(a, Start)]
+    assert not known & {start.decision.nominal_s for start in starts}
+
+
+EARLIER = "0 2 * * * @win(after,3h)"
+NOMINAL_S = from_text("2026-03-01T02:00:00Z")
+
+
+def test_an_intent_tells_its_decision_as_it_was_made_after_an_edit() -> None:
+    before = Job(IDENTITY, kron.parse_schedule(EARLIER))
+    seen = step(before, None, NOMINAL_S - 60)
+    assert seen.wake_s is not None
+    ledger = through_json(step(before, seen.ledger, seen.wake_s, plan=seen.plan).ledger)
+    (intent,) = ledger.starting
+    made = decide_at(before.schedule, IDENTITY, NOMINAL_S)
+    edited = Job(IDENTITY, kron.parse_schedule("0 2 * * * @win(after,3h) @dist(skewLate)"))
+    assert intent.decision(before) == intent.decision(edited) == made
+    assert intent.chosen_s == made.chosen_s
 
 
 @pytest.mark.parametrize(
-    ("policy", "evidence", "late_s", "active", "expected"),
+    ("schedule", "chosen_s"),
     [
-        pytest.param("", Evidence.ALIVE, 9999, False, "adopt", id="alive-is-adopted"),
-        pytest.param("", Evidence.BEGAN, 1, False, "executed", id="proof-means-it-ran"),
-        pytest.param("", Evidence.REBOOTED, 1, False, "executed", id="after-a-reboot-it-ran"),
-        pytest.param("", Evidence.ABSENT, 5, False, "restart", id="within-the-slack"),
-        pytest.param("", Evidence.ABSENT, 6, False, "missed", id="past-the-slack"),
-        pytest.param("deadline=1h", Evidence.ABSENT, 3600, False, "restart", id="in-the-deadline"),
-        pytest.param("deadline=1h", Evidence.ABSENT, 3601, False, "missed", id="past-the-deadline"),
-        pytest.param("deadline=2s", Evidence.ABSENT, 5, False, "restart", id="the-longer-counts"),
-        pytest.param("concurrency=forbid", Evidence.ABSENT, 1, True, "skipped", id="forbid"),
-        pytest.param("concurrency=allow", Evidence.ABSENT, 1, True, "restart", id="allow"),
-        pytest.param(
-            "concurrency=replace", Evidence.ABSENT, 1, True, "restart, replacing", id="replace"
-        ),
-        pytest.param("suspend=true", Evidence.ABSENT, 1, False, "missed", id="suspended-since"),
-        pytest.param("suspend=true", Evidence.ALIVE, 1, False, "adopt", id="suspended-but-alive"),
+        pytest.param("no schedule at all", NOMINAL_S, id="a text that does not parse"),
+        pytest.param("", NOMINAL_S, id="a job that was no longer configured"),
+        pytest.param("0 2 * * *", NOMINAL_S + 1, id="a time that this schedule does not choose"),
     ],
 )
-def test_an_intent_is_settled_by_what_is_found(
-    policy: str, evidence: Evidence, late_s: int, active: bool, expected: str
+def test_a_decision_that_does_not_follow_from_the_intent_is_not_told(
+    schedule: str, chosen_s: int
 ) -> None:
-    plain = Job(IDENTITY, kron.parse_schedule("0 2 * * *"))
-    planned = step(plain, None, CHOSEN_S - 60)
-    ledger = through_json(step(plain, planned.ledger, CHOSEN_S, plan=planned.plan).ledger)
-    (intent,) = ledger.starting
-    text = f"0 2 * * * @policy({policy})" if policy else "0 2 * * *"
-    job = Job(IDENTITY, kron.parse_schedule(text))
-    recovery = recover(job, ledger, intent, evidence, CHOSEN_S + late_s, active=active, slack_s=5)
-    assert described(recovery.action) == expected
-    assert recovery.action.intent == intent
-    restarted = expected.startswith("restart")
-    assert recovery.ledger.starting == ((intent,) if restarted else ())
-    assert recovery.ledger.is_handled(intent.nominal_s)
-    if not restarted:
-        assert recovery.ledger.last is not None
-        assert recovery.ledger.last.outcome is (
-            Outcome.EXECUTED if expected == "adopt" else Outcome(expected)
-        )
-    # Whatever was found, the period itself never starts by a step again.
-    later = step(job, recovery.ledger, CHOSEN_S + late_s)
-    assert not any(getattr(action, "run_id", None) == intent.run_id for action in later.actions)
+    job = Job(IDENTITY, kron.parse_schedule(EARLIER))
+    assert Intent(NOMINAL_S, chosen_s, "r", schedule).decision(job) is None
+
+
+def test_a_ledger_of_one_schedule_is_written_for_older_versions_too() -> None:
+    from kron.engine import ledger_from_json, ledger_to_json
+
+    intent = Intent(NOMINAL_S, NOMINAL_S, "r", "0 2 * * *")
+    for schedule, schema in (("0 2 * * *", 1), ("0 3 * * *", 2)):
+        ledger = Ledger(schedule, NOMINAL_S, starting=(intent,))
+        written = ledger_to_json(ledger)
+        assert written["schema"] == schema
+        assert ("schedule" in written["starting"][0]) is (schema == 2)  # type: ignore[index]
+        assert ledger_from_json(written) == ledger
 
 
 def test_the_run_id_is_the_same_on_every_machine_and_differs_by_job_and_period() -> None:

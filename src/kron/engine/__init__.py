@@ -3,7 +3,16 @@
 from kron.engine.actions import Action, Outcome, Reschedule, Settle, SettleMany, Start
 from kron.engine.job import Job
 from kron.engine.ledger import Handled, Intent, Ledger
-from kron.engine.recovery import Adopt, Conclude, Evidence, Recovery, Restart, recover
+from kron.engine.recovery import (
+    Adopt,
+    Conclude,
+    Evidence,
+    Recovery,
+    Restart,
+    Sighting,
+    adopt,
+    recover,
+)
 from kron.engine.step import Plan, Step, latest_start_s, step
 from kron.engine.storage import ledger_from_json, ledger_to_json
 
@@ -23,8 +32,10 @@ __all__ = [
     "Restart",
     "Settle",
     "SettleMany",
+    "Sighting",
     "Start",
     "Step",
+    "adopt",
     "latest_start_s",
     "ledger_from_json",
     "ledger_to_json",

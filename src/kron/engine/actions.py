@@ -1,4 +1,4 @@
-"""What a step asks its adapter to do, once the new ledger is safe."""
+"""What a step asks its adapter to do, once the new ledger is safe, and why periods end."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ class Outcome(StrEnum):
 LATE = "the deadline has passed"
 SUPERSEDED = "a later period is due as well, and only the latest is caught up with"
 OVERDUE = "they were overdue, and at most the latest is caught up with"
+REPLACED = "a later run replaced it before it could start"
 ACTIVE = "an earlier run is still active and concurrency is forbid"
 SUSPENDED = "the job was suspended before the run could start"
 
@@ -41,7 +42,7 @@ class Settle(Frozen):
 
 
 class SettleMany(Frozen):
-    """Missed periods that one line tells of, being many or old: the first and last nominal."""
+    """Many or old periods were missed, and one line says so: the first and last nominal."""
 
     count: int
     first_s: int

@@ -1,4 +1,4 @@
-"""A job as the engine sees it: who it is and when it is due."""
+"""A job as the engine sees it: its identity and its schedule."""
 
 from __future__ import annotations
 

@@ -3,16 +3,20 @@
 Windows may overlap, so periods end out of order, and "the last handled period" would lose some or
 repeat some. The ledger is a watermark, up to which everything is handled, and the periods handled
 above it. It stays small: a period above the watermark is open together with the first one that is
-not handled, and only so many are open at once.
+not handled, and their number is bounded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kron.core.decision import Decision, decide_at
+from kron.core.errors import KronError
 from kron.core.frozen import Frozen
 from kron.core.instant import to_text
+from kron.core.parser import parse_schedule
 from kron.engine.actions import Outcome
+from kron.engine.job import Job
 
 MAX_HANDLED = 20_000
 """Twice what may be open at once, for the periods of the schedule before an edit."""
@@ -24,6 +28,22 @@ class Intent(Frozen):
     nominal_s: int
     chosen_s: int
     run_id: str
+    schedule: str
+    """The canonical text of the schedule that chose the time: the job may be edited before the run
+    starts, and its log line must still show the decision as it was made."""
+
+    def decision(self, job: Job) -> Decision | None:
+        """The decision that this intent came from, made again; None if it does not come out so.
+
+        That happens to a ledger of an older version whose job was edited since, or a damaged one.
+        """
+        try:
+            is_same = self.schedule == job.text
+            schedule = job.timing if is_same else parse_schedule(self.schedule)
+            decision = decide_at(schedule, job.identity, self.nominal_s)
+        except KronError:
+            return None
+        return decision if decision.chosen_s == self.chosen_s else None
 
 
 class Handled(Frozen):
@@ -90,6 +110,13 @@ class Ledger(Frozen):
             return ledger
         return ledger.replace(starting=ledger.starting + passed, last=last, since_s=since_s)
 
+    def retired(self) -> Ledger:
+        """The ledger of a job that is no longer configured.
+
+        Should it come back, it counts as edited: it owes nothing from before.
+        """
+        return self.replace(schedule="") if self.schedule else self
+
     def with_started(self, nominal_s: int, reason: str = "") -> Ledger:
         """The run of this intent has started: the period is executed."""
         return self._with_end(nominal_s, Outcome.EXECUTED, reason)
@@ -114,5 +141,5 @@ class Ledger(Frozen):
 
 
 def _order(handled: Handled) -> tuple[int, str, int, str]:
-    """The later period counts; of two ends of one, always the same, whoever asks."""
+    """The later period counts; of two ends of one, the same on every machine."""
     return handled.nominal_s, handled.outcome.value, handled.chosen_s or 0, handled.reason

@@ -32,8 +32,8 @@ from kron.engine.job import Job
 from kron.engine.ledger import Handled, Intent, Ledger
 from kron.engine.survey import Survey, due_s, survey
 
-TOLD_ONE_BY_ONE = 10
-"""How many periods may be missed in a step before they are told of as a number."""
+MOST_ONE_BY_ONE = 10
+"""How many periods a step may miss one by one; more of them become one line."""
 
 
 class Plan(Frozen):
@@ -99,16 +99,16 @@ def step(
         return Step(ledger, (), (), None, None, clock_behind)
     known = _known(job, plan)
     found = survey(job, ledger, now_s, known)
-    settling: list[Start | Settle] = []
+    due_actions: list[Start | Settle] = []
     if found.due:
         runnable = _runnable(job, found.due, now_s, plan, slack_s)
-        settling = _actions(job, found.due, runnable, now_s, active or bool(ledger.starting))
-    told = _told(found, settling)
+        due_actions = _actions(job, found.due, runnable, now_s, active or bool(ledger.starting))
+    reported = _reported(found, due_actions)
     reschedules = [] if previous is None else _reschedules(job, previous, found, now_s)
-    dealt_with = [action.decision for action in told if not isinstance(action, SettleMany)]
+    dealt_with = [action.decision for action in reported if not isinstance(action, SettleMany)]
     return Step(
-        _settled(ledger, found, settling),
-        (*reschedules, *told),
+        _ledger_after(job, ledger, found, due_actions),
+        (*reschedules, *reported),
         tuple(d for d in (*dealt_with, *found.pending) if d.nominal_s not in known),
         Plan(now_s, found.pending),
         min(map(due_s, found.pending), default=None),
@@ -140,7 +140,7 @@ def _seen(job: Job, ledger: Ledger | None, now_s: int, *, edited: bool) -> Ledge
     if ledger is None:
         return Ledger(schedule=job.text, since_s=now_s)
     # An edit owes nothing from before. Neither does a clock that was set back to before the job
-    # was seen: it is there from now on, not from some time in the future.
+    # was seen: it exists from now on, not from some time in the future.
     since_s = now_s if edited else min(ledger.since_s, now_s)
     if since_s == ledger.since_s and ledger.schedule == job.text:
         return ledger
@@ -196,38 +196,42 @@ def _actions(
     return actions
 
 
-def _told(found: Survey, settling: list[Start | Settle]) -> list[Start | Settle | SettleMany]:
-    """The actions as people are told of them: many missed periods make one line."""
+def _reported(
+    found: Survey, due_actions: list[Start | Settle]
+) -> list[Start | Settle | SettleMany]:
+    """The actions as people read them: many missed periods make one line."""
     others: list[Start | Settle] = []
     missed_s: list[int] = []
-    for action in settling:
+    for action in due_actions:
         if isinstance(action, Settle) and action.outcome is Outcome.MISSED:
             missed_s.append(action.decision.nominal_s)
         else:
             others.append(action)
     bulk = found.bulk if found.bulk is not None and found.bulk.count else None
     total = len(missed_s) + (bulk.count if bulk else 0)
-    if total > TOLD_ONE_BY_ONE:
+    if total > MOST_ONE_BY_ONE:
         missed_s += [bulk.first_s, bulk.last_s] if bulk else []
         return [SettleMany(total, min(missed_s), max(missed_s)), *others]
     if bulk:
-        return [SettleMany(bulk.count, bulk.first_s, bulk.last_s), *settling]
-    return list(settling)
+        return [SettleMany(bulk.count, bulk.first_s, bulk.last_s), *due_actions]
+    return list(due_actions)
 
 
-def _settled(ledger: Ledger, found: Survey, settling: list[Start | Settle]) -> Ledger:
+def _ledger_after(
+    job: Job, ledger: Ledger, found: Survey, due_actions: list[Start | Settle]
+) -> Ledger:
     """The ledger once everything that is due has been dealt with."""
     intents = list(ledger.starting)
     last = ledger.last
     if found.bulk is not None and found.bulk.count:
         last = Handled(found.bulk.last_s, None, Outcome.MISSED, OVERDUE)
-    for action in settling:
+    for action in due_actions:
         decision = action.decision
         if isinstance(action, Settle):
             last = Handled(decision.nominal_s, decision.chosen_s, action.outcome, action.reason)
         else:
             assert decision.chosen_s is not None  # only a chosen period starts
-            intents.append(Intent(decision.nominal_s, decision.chosen_s, action.run_id))
+            intents.append(Intent(decision.nominal_s, decision.chosen_s, action.run_id, job.text))
     ledger = ledger.with_handled(decision.nominal_s for decision in found.due)
     ledger = ledger.with_handled((), _watermark(ledger, found))
     if last is ledger.last and len(intents) == len(ledger.starting):

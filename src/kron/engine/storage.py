@@ -1,18 +1,25 @@
-"""A ledger as JSON values and back. The schema has a version; whatever else arrives is refused."""
+"""A ledger as JSON values and back. The schema has a version; anything else is refused.
+
+A ledger is written in the oldest schema that can hold it, so that an older version of Kron reads
+it where it can, and refuses it as newer where it would lose something.
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
 from kron.core.errors import Code, KronError, quoted
-from kron.core.instant import from_text, to_text
+from kron.core.instant import from_text, optional_text, to_text
 from kron.engine.actions import Outcome
 from kron.engine.ledger import MAX_HANDLED, Handled, Intent, Ledger
 
-SCHEMA = 1
+SCHEMA = 2
+"""Schema 2 has the schedule of each intent. In schema 1 an intent was made by the ledger's own."""
+PLAIN_SCHEMA = 1
+"""The schema of a ledger without intents."""
 
 _KEYS = frozenset(("schema", "schedule", "since", "handled_through", "handled", "starting", "last"))
-_INTENT_KEYS = frozenset(("period", "chosen", "run_id"))
+_INTENT_KEYS = frozenset(("period", "chosen", "run_id", "schedule"))
 _HANDLED_KEYS = frozenset(("period", "chosen", "outcome", "reason"))
 _OUTCOMES = {str(outcome): outcome for outcome in Outcome}
 
@@ -23,24 +30,26 @@ _instant_s = lru_cache(maxsize=4096)(from_text)
 def ledger_to_json(ledger: Ledger) -> dict[str, object]:
     """The ledger as JSON values: instants are RFC3339 text, periods in order."""
     last = ledger.last
+    is_plain = all(intent.schedule == ledger.schedule for intent in ledger.starting)
     return {
-        "schema": SCHEMA,
+        "schema": PLAIN_SCHEMA if is_plain else SCHEMA,
         "schedule": ledger.schedule,
         "since": to_text(ledger.since_s),
-        "handled_through": _optional_text(ledger.handled_through_s),
+        "handled_through": optional_text(ledger.handled_through_s),
         "handled": [to_text(nominal_s) for nominal_s in sorted(ledger.handled_s)],
         "starting": [
             {
                 "period": to_text(intent.nominal_s),
                 "chosen": to_text(intent.chosen_s),
                 "run_id": intent.run_id,
+                **({} if intent.schedule == ledger.schedule else {"schedule": intent.schedule}),
             }
             for intent in ledger.starting
         ],
         "last": last
         and {
             "period": to_text(last.nominal_s),
-            "chosen": _optional_text(last.chosen_s),
+            "chosen": optional_text(last.chosen_s),
             "outcome": last.outcome.value,
             "reason": last.reason,
         },
@@ -57,25 +66,34 @@ def ledger_from_json(value: object) -> Ledger:
         raise KronError(
             Code.LEDGER_NEWER,
             f"the ledger has schema {value['schema']}, and this version of Kron knows {SCHEMA}",
-            fix="run the newer version, or remove the state to begin anew",
+            fix="run the newer version, or remove the state to start without a past",
         )
     fields = _Fields(value, _KEYS)
-    if type(fields.value("schema")) is not int or fields.value("schema") != SCHEMA:
-        raise fields.error("schema", f"the number {SCHEMA}")
-    last = fields.value("last")
+    schema = fields.value("schema")
+    if type(schema) is not int or not PLAIN_SCHEMA <= schema <= SCHEMA:
+        raise fields.error("schema", f"a number from {PLAIN_SCHEMA} to {SCHEMA}")
+    last, schedule = fields.value("last"), fields.text("schedule")
     return Ledger(
-        schedule=fields.text("schedule"),
+        schedule=schedule,
         since_s=fields.instant("since"),
         handled_through_s=fields.optional_instant("handled_through"),
         handled_s=frozenset([_instant(item, "handled") for item in fields.list("handled")]),
-        starting=tuple(map(_intent, fields.list("starting"))),
+        starting=tuple([_intent(item, schedule) for item in fields.list("starting")]),
         last=None if last is None else _handled(last),
     )
 
 
-def _intent(value: object) -> Intent:
+def _intent(value: object, schedule: str) -> Intent:
+    """An intent. It names its schedule only if the job was edited since it was decided on."""
+    if isinstance(value, dict):
+        value = {"schedule": schedule} | value
     fields = _Fields(value, _INTENT_KEYS)
-    return Intent(fields.instant("period"), fields.instant("chosen"), fields.text("run_id"))
+    return Intent(
+        fields.instant("period"),
+        fields.instant("chosen"),
+        fields.text("run_id"),
+        schedule if fields.text("schedule") == schedule else fields.text("schedule"),
+    )
 
 
 def _handled(value: object) -> Handled:
@@ -141,10 +159,6 @@ def _instant(value: object, name: str) -> int:
 
 def _mismatch(value: object, name: str, expected: str) -> KronError:
     return _error(f'"{name}" is {_shown(value)}, and should be {expected}')
-
-
-def _optional_text(instant_s: int | None) -> str | None:
-    return None if instant_s is None else to_text(instant_s)
 
 
 def _shown(value: object) -> str:

@@ -21,7 +21,7 @@ LOOK_BACK = 32
 because the latest may be unschedulable and an older one still within its deadline."""
 
 _FEW_S = (LOOK_BACK - 2) * 60
-"""In so many seconds there are no more periods than that, even where a zone changes its offset."""
+"""A span this long has at most `LOOK_BACK` periods, even where a zone changes its offset."""
 
 
 class Bulk(Frozen):
@@ -43,7 +43,7 @@ class Survey(Frozen):
     pending: tuple[Decision, ...]
     """To come: at least the one that comes due next."""
     lapsed: tuple[Decision, ...]
-    """Not handled, but chosen before the job was there, so not owed."""
+    """Not handled, but chosen before the job existed, so not owed."""
 
 
 def due_s(decision: Decision) -> int:
@@ -80,7 +80,7 @@ def survey(job: Job, ledger: Ledger, now_s: int, known: dict[int, Decision]) -> 
 
 
 def _owed_after(job: Job, ledger: Ledger) -> int:
-    """Up to this nominal instant every period is handled, or closed before the job was there."""
+    """Up to this nominal instant every period is handled, or closed before the job existed."""
     closed_s = ledger.since_s - job.trail_s - 1
     return max(closed_s, ledger.handled_through_s or closed_s)
 
@@ -88,7 +88,7 @@ def _owed_after(job: Job, ledger: Ledger) -> int:
 def _bulk(job: Job, ledger: Ledger, now_s: int, low_s: int) -> Bulk | None:
     """The overdue periods that are certainly not the latest, if they are too many to look at."""
     if now_s - job.trail_s - job.schedule.width_s - low_s <= _FEW_S:
-        return None  # there is no room for so many
+        return None  # the span is too short for more
     nominals = job.schedule.nominals
     try:
         closed_s = nominals.at_or_before(now_s - job.trail_s)
@@ -116,7 +116,7 @@ def _bulk(job: Job, ledger: Ledger, now_s: int, low_s: int) -> Bulk | None:
 
 
 def _lapsed(job: Job, ledger: Ledger, after_s: int, until_s: int) -> set[int]:
-    """The periods in (after_s, until_s] that were chosen before the job was there."""
+    """The periods in (after_s, until_s] that were chosen before the job existed."""
     decisions = (
         decide_at(job.schedule, job.identity, nominal_s)
         for nominal_s in takewhile(lambda n: n <= until_s, nominals_after(job, after_s))
