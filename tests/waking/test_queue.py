@@ -7,8 +7,6 @@ import weakref
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kron.jobs.document import read_document
-from kron.krond.member import Member
 from kron.waking.queue import Queue
 from tests.soak import examples
 
@@ -20,8 +18,10 @@ MOVES = st.one_of(
 )
 
 
-LINES = "".join(f"* * * * * name=job-{number} command=/bin/true\n" for number in range(SIZE))
-ENTRIES = tuple(read_document(LINES.encode(), "/etc/jobs.kron").entries)
+class Sleeper:
+    """All that the queue needs to know of a job."""
+
+    wake_s: int | None = None
 
 
 @given(st.lists(MOVES, min_size=30, max_size=60))
@@ -29,9 +29,9 @@ ENTRIES = tuple(read_document(LINES.encode(), "/etc/jobs.kron").entries)
 def test_it_is_a_sorted_list_of_who_is_to_be_woken(
     moves: list[tuple[str, int, int | None]],
 ) -> None:
-    queue: Queue[Member] = Queue()
-    members = [Member(entry) for entry in ENTRIES]
-    wakes: dict[Member, int] = {}
+    queue: Queue[Sleeper] = Queue()
+    members = [Sleeper() for _ in range(SIZE)]
+    wakes: dict[Sleeper, int] = {}
     for move, number, instant_s in moves:
         if move == "put":
             queue.put(members[number], instant_s)
@@ -57,8 +57,8 @@ def test_it_is_a_sorted_list_of_who_is_to_be_woken(
 
 
 def test_to_move_a_member_away_and_back_wakes_it_once() -> None:
-    queue: Queue[Member] = Queue()
-    member = Member(ENTRIES[0])
+    queue: Queue[Sleeper] = Queue()
+    member = Sleeper()
     for instant_s in (10, 20, 10):
         queue.put(member, instant_s)
     assert queue.due(30) == [member]
@@ -66,8 +66,8 @@ def test_to_move_a_member_away_and_back_wakes_it_once() -> None:
 
 
 def test_places_that_nobody_has_do_not_pile_up() -> None:
-    queue: Queue[Member] = Queue()
-    members = [Member(entry) for entry in ENTRIES]
+    queue: Queue[Sleeper] = Queue()
+    members = [Sleeper() for _ in range(SIZE)]
     for instant_s in range(1000):
         for member in members:
             queue.put(member, instant_s)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Protocol, TypeVar
 
     class Sleeper(Protocol):
-        """Who can be woken."""
+        """What the queue can wake."""
 
         wake_s: int | None
 
@@ -33,8 +33,10 @@ class Queue(Generic[Member]):
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, Member]] = []
+        self._puts = 0
+        """Orders the members of one second: the first that was put comes first."""
         self._left = 0
-        """How many places nobody has any more."""
+        """How many entries of the heap are out of date."""
 
     def put(self, member: Member, wake_s: int | None) -> None:
         """Wake the member then, and not when it was to be woken before; None: not at all."""
@@ -44,9 +46,10 @@ class Queue(Generic[Member]):
             self._left += 1
         member.wake_s = wake_s
         if wake_s is not None:
-            heappush(self._heap, (wake_s, id(member), member))
+            self._puts += 1
+            heappush(self._heap, (wake_s, self._puts, member))
         if self._left > max(_FEW, len(self._heap) // 2):
-            self.keep({place[1]: place[2] for place in self._heap}.values())
+            self.keep({id(place[2]): place[2] for place in sorted(self._heap)}.values())
 
     def next_s(self) -> int | None:
         """When the next member is due."""
@@ -65,7 +68,11 @@ class Queue(Generic[Member]):
         return members
 
     def keep(self, members: Iterable[Member]) -> None:
-        """Forget everybody else, and the places that nobody has any more."""
-        self._heap = [(m.wake_s, id(m), m) for m in members if m.wake_s is not None]
-        heapify(self._heap)
+        """Keep only these, and drop the entries that are out of date."""
+        self._heap.clear()
         self._left = 0
+        for member in members:
+            if member.wake_s is not None:
+                self._puts += 1
+                self._heap.append((member.wake_s, self._puts, member))
+        heapify(self._heap)

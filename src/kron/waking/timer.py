@@ -63,11 +63,11 @@ class WallTimer:
     def arm(self, instant_ns: int | None) -> None:
         """Fire once at `instant_ns` since 1970, at once if that is past, and at no other instant.
 
-        With None it does not fire, but still tells of a clock that is set.
+        With None it does not fire, but still notices that the clock was set.
         """
         target_ns = _FAR_NS if instant_ns is None else min(max(instant_ns, _AT_ONCE_NS), _FAR_NS)
         if self._unread_change:
-            return  # it is about to be read as a change, after which the caller arms it anew
+            return  # it is about to be read as a change, after which the caller arms it again
         if not self._set(target_ns):
             # The clock was set since the last arming and nobody has read that. The kernel tells
             # it here and nowhere else: make the descriptor readable, and let `read` pass it on.
@@ -78,7 +78,7 @@ class WallTimer:
         """True: it fired. False: the clock was set, or the machine slept; arm it again.
 
         After a False the timer may be armed or not: the kernel drops an expiry that came together
-        with the change. True also if there is nothing to read, because the timer was armed anew
+        with the change. True also if there is nothing to read, because the timer was armed again
         since it fired: to look at what is due once too often does no harm.
         """
         fired = True
