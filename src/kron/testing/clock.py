@@ -6,7 +6,7 @@ from kron.core.duration import SECOND_NS
 from kron.core.instant import from_text
 from kron.waking.clock import Clock
 
-_UPTIME_NS = 1_000 * SECOND_NS  # so that nobody takes one clock for the other
+_UPTIME_NS = 1_000 * SECOND_NS  # so that a mix-up of the two clocks shows
 
 
 class FakeClock(Clock):

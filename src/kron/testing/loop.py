@@ -17,7 +17,7 @@ from kron.waking.timer import WallTimer
 
 
 class FakeTimer(WallTimer):
-    """A timer on a fake clock: it fires at its instant, and tells of a clock that is set."""
+    """A timer on a fake clock: it fires at its instant, and notices when the clock is set."""
 
     def __init__(self, clock: FakeClock) -> None:
         self.instant_ns: int | None = None

@@ -1,0 +1,129 @@
+"""Processes that exist in a table only, for krond in virtual time.
+
+They outlive the krond that started them, end when their time is over, and can be signalled. A
+descriptor that becomes readable at the end of one is real, since the loop waits on descriptors.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Collection
+
+from kron.core.duration import SECOND_NS
+from kron.krond.process.processes import Processes
+from kron.testing.clock import FakeClock
+
+_BOOT_ID = "0b3c1e50-1111-4222-8333-444455556666"
+
+
+class FakeProcess:
+    """One process, which is its own group."""
+
+    def __init__(self, pid: int, name: str, run_id: str, ticks: int, ends_ns: int) -> None:
+        self.pid = pid
+        self.name = name
+        """Of its job."""
+        self.run_id = run_id
+        self.ticks = ticks
+        self.ends_ns = ends_ns
+        """When it ends by itself, by the monotonic clock."""
+        self.is_over = False
+        self.watched: list[int] = []
+
+
+class FakeProcesses(Processes):
+    """A table of processes."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+        self._table: dict[int, FakeProcess] = {}
+
+    def start(self, name: str, run_id: str, takes_s: int) -> int:
+        """A process begins: its pid."""
+        pid = 1000 + len(self._table)
+        now_ns = self._clock.monotonic_ns()
+        ends_ns = now_ns + takes_s * SECOND_NS
+        self._table[pid] = FakeProcess(pid, name, run_id, now_ns // 10_000_000, ends_ns)
+        return pid
+
+    def active(self, name: str) -> int:
+        """How many processes of a job run."""
+        return sum(each.name == name and not each.is_over for each in self._table.values())
+
+    def next_end_ns(self) -> int | None:
+        """When the next process ends by itself."""
+        return min((p.ends_ns for p in self._table.values() if not p.is_over), default=None)
+
+    def pass_time(self) -> None:
+        """Let those end whose time has come."""
+        now_ns = self._clock.monotonic_ns()
+        for process in self._table.values():
+            if not process.is_over and process.ends_ns <= now_ns:
+                process.is_over = True
+                for descriptor in process.watched:
+                    os.eventfd_write(descriptor, 1)
+                process.watched.clear()
+
+    def lose_watchers(self) -> None:
+        """The krond that watched them is gone, and its descriptors with it."""
+        for process in self._table.values():
+            for descriptor in process.watched:
+                os.close(descriptor)
+            process.watched.clear()
+
+    # What krond sees
+
+    def boot_id(self) -> str:
+        """Always the same boot."""
+        return _BOOT_ID
+
+    def watch(self, pid: int) -> int:
+        """A descriptor that is readable once the process has ended."""
+        process = self._table[pid]
+        descriptor = os.eventfd(1 if process.is_over else 0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        if not process.is_over:
+            process.watched.append(descriptor)
+        return descriptor
+
+    def reap(self, pid: int) -> tuple[int | None, int | None]:
+        """All of them end well."""
+        assert self._table[pid].is_over, "only an ended process is reaped"
+        return 0, None
+
+    def reap_if_ended(self, pid: int) -> None:
+        """Nobody waits for these."""
+
+    def signal_group(self, group: int, number: signal.Signals) -> None:
+        """A process that is asked to end does so at once."""
+        if number in (signal.SIGTERM, signal.SIGKILL):
+            self._table[group].ends_ns = self._clock.monotonic_ns()
+            self.pass_time()
+
+    def start_ticks(self, pid: int) -> int | None:
+        """When it started."""
+        process = self._table.get(pid)
+        return None if process is None else process.ticks
+
+    def age_ns(self, ticks: int) -> int:
+        """How long ago that was."""
+        return self._clock.monotonic_ns() - ticks * 10_000_000
+
+    def is_alive(self, pid: int, ticks: int) -> bool:
+        """Whether it runs."""
+        process = self._table.get(pid)
+        return process is not None and process.ticks == ticks and not process.is_over
+
+    def members(self, group: int) -> list[int]:
+        """The process itself, if it runs."""
+        process = self._table.get(group)
+        return [] if process is None or process.is_over else [group]
+
+    def children(self) -> list[int]:
+        """None that krond does not know."""
+        return []
+
+    def find_runs(self, run_ids: Collection[str], uid_of: Callable[[str], int]) -> dict[str, int]:
+        """The processes of these runs that run."""
+        running = (process for process in self._table.values() if not process.is_over)
+        return {each.run_id: each.pid for each in running if each.run_id in run_ids}

@@ -1,0 +1,361 @@
+"""kron-operator for the simulation: whole replicas on an API server in memory, in virtual time.
+
+A replica that has crashed is cut off: nothing that it still asks for arrives. What it had sent
+before may arrive later all the same, and so may an answer be lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import suppress
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any, TypeVar, cast
+
+from kron.core.duration import SECOND_NS
+from kron.core.instant import from_text, to_text
+from kron.core.policy import Concurrency
+from kron.engine.ledger import Ledger
+from kron.kube.client.client import Client
+from kron.kube.client.errors import SILENT, ApiError, no_answer
+from kron.kube.client.resources import Resource
+from kron.kube.operator.metrics import Metrics
+from kron.kube.operator.operator import Operator
+from kron.kube.operator.settings import OperatorSettings
+from kron.kube.resource.run import read_run
+from kron.kube.resource.status import status_from_json
+from kron.testing.clock import FakeClock
+from kron.testing.effects import Crash, Effects
+from kron.testing.life import (
+    ANSWER_LOST,
+    ARRIVES_LATE,
+    SLOW_S,
+    START_FAILS,
+    START_S,
+    STOPPED,
+    STORE_FAILS,
+    STORE_SLOW,
+    TWO_LEADERS,
+    Edit,
+    Fault,
+    Life,
+)
+from kron.testing.loop import FakeTimer
+from kron.testing.virtual_loop import VirtualLoop
+from kron.testing.world import SLACK_S, Began, Seen
+from tests.kube.operator.server import Object, Server, kronjob
+from tests.runtime.said import SilentJournal
+
+LEASE_S = 60
+"""Longer than people have it, so that fewer of the steps of a life renew the lease."""
+LATE_S = 23.0
+"""How late a request arrives: long after the try that follows it. The API server is told to drop a
+request after a third of the lease, and the operator waits as long before it gives up a period. What
+a network holds back for longer may still make a Job whose period has ended; that is known."""
+
+
+Answer = TypeVar("Answer")
+
+
+def unavailable() -> ApiError:
+    """An answer that may be another one soon."""
+    return ApiError(503, "not now", reason="ServiceUnavailable")
+
+
+class CutOffError(ApiError):
+    """The replica is gone, though it does not know."""
+
+
+class Line:
+    """The connection of one replica to the API server, with its faults."""
+
+    def __init__(self, world: ClusterWorld) -> None:
+        self._world = world
+        self.is_cut = False
+
+    async def pages(
+        self, resource: Resource, *_: object, **__: object
+    ) -> AsyncIterator[tuple[list[Object], str]]:
+        self._check()
+        async for page in self._world.server.pages(resource):
+            yield page
+
+    async def events(
+        self, resource: Resource, *_: object, **__: object
+    ) -> AsyncIterator[tuple[str, Object]]:
+        self._check()
+        async for told in self._world.server.events(resource):
+            self._check()
+            yield told
+
+    async def get(self, resource: Resource, namespace: str, name: str, **__: object) -> Object:
+        self._check()
+        return await self._world.server.get(resource, namespace, name)
+
+    async def create(
+        self, resource: Resource, namespace: str, body: bytes | Object, **options: Any
+    ) -> Object:
+        world = self._world
+        if resource.plural == "events":
+            raise unavailable()  # people's, and nothing that the operator relies on
+        if resource.plural == "leases":
+            self._check()
+            return await world.server.create(resource, namespace, body)
+        self._check()
+        if world.fails(START_FAILS):
+            raise unavailable()
+        if world.fails(ARRIVES_LATE):
+            world.arrive_later(lambda: world.server.create(resource, namespace, body))
+            await asyncio.sleep(options["timeout_s"])
+            raise no_answer("create jobs", "no answer", reason=SILENT, is_sent=True)
+        return await self._change(
+            lambda: world.server.create(resource, namespace, body), options.get("timeout_s", 5.0)
+        )
+
+    async def replace(
+        self, resource: Resource, namespace: str, name: str, body: Object, **__: object
+    ) -> Object:
+        self._check()
+        return await self._world.server.replace(resource, namespace, name, body)
+
+    async def patch(
+        self, resource: Resource, namespace: str, name: str, body: bytes, **__: object
+    ) -> Object:
+        self._check()
+        if self._world.fails(STORE_FAILS):
+            raise unavailable()
+        if self._world.fails(STORE_SLOW):
+            await asyncio.sleep(SLOW_S)
+        return await self._change(
+            lambda: self._world.server.patch(resource, namespace, name, body), 5.0
+        )
+
+    async def delete(
+        self, resource: Resource, namespace: str, name: str, *, uid: str = "", **__: object
+    ) -> None:
+        self._check()
+        await self._change(
+            lambda: self._world.server.delete(resource, namespace, name, uid=uid), 5.0
+        )
+
+    async def _change(
+        self, change: Callable[[], Coroutine[Any, Any, Answer]], timeout_s: float
+    ) -> Answer:
+        world = self._world
+        answer = await change()
+        world.effect_happened()
+        self._check()
+        if world.fails(ANSWER_LOST):
+            await asyncio.sleep(timeout_s)
+            raise no_answer("change", "no answer", reason=SILENT, is_sent=True)
+        return answer
+
+    def _check(self) -> None:
+        if self.is_cut:
+            raise CutOffError(0, "nobody is there")
+
+
+class ClusterServer(Server):
+    """The API server, with something that lets Jobs run and finish."""
+
+    def __init__(self, world: ClusterWorld) -> None:
+        super().__init__()
+        self._world = world
+
+    def put(self, plural: str, obj: Object) -> Object:
+        is_new = plural == "jobs" and obj["metadata"]["name"] not in self.objects["jobs"]
+        made = super().put(plural, obj)
+        if is_new:
+            self._world.job_began(made)
+        return made
+
+    async def _asked(self, verb: str, resource: Resource, name: str = "") -> None:
+        await asyncio.sleep(0)
+
+
+class Replica:
+    """One operator, and what it has open."""
+
+    def __init__(self, world: ClusterWorld, identity: str, lease: str) -> None:
+        self.line = Line(world)
+        self.timer = FakeTimer(world.clock)
+        self.journal = SilentJournal(world.clock, world.seen, world.effect_happened)
+        world.loop.follow(self.timer)
+        settings = OperatorSettings(
+            identity=identity,
+            lease_namespace="kron",
+            lease_name=lease,
+            lease_duration_s=LEASE_S,
+            slack_s=SLACK_S,
+        )
+        operator = Operator(
+            settings,
+            cast("Client", self.line),
+            self.journal,
+            Metrics(),
+            world.clock,
+            self.timer,
+        )
+        self.task = world.loop.create_task(operator.run())
+
+    def end(self, world: ClusterWorld) -> None:
+        """Cut it off, and let what is left of it come to its end unheard."""
+        self.line.is_cut = True
+        self.journal.is_silent = True
+        self.task.cancel()
+        self.task.add_done_callback(lambda _: world.loop.stop())
+        while not self.task.done():
+            world.loop.live_until(world.clock.monotonic_ns() + SECOND_NS)
+        if not self.task.cancelled():
+            self.task.result()
+            raise AssertionError("an operator does not end by itself")
+        world.loop.forget(self.timer)
+        self.timer.close()
+
+
+class ClusterWorld:
+    """A cluster with an operator, and at times with two that both lead."""
+
+    def __init__(self, life: Life, effects: Effects) -> None:
+        random.seed(life.seed)  # the operator's jitter
+        self.clock = FakeClock(to_text(START_S))
+        self.effects = effects
+        self.seen = Seen()
+        self.loop = VirtualLoop(self.clock)
+        self.server = ClusterServer(self)
+        self._takes_s = {job.name: job.takes_s for job in life.jobs}
+        self._failing_ns: dict[str, int] = {}
+        self._later: list[tuple[int, int, Callable[[], object]]] = []
+        self._numbers = count()
+        self._replicas: list[Replica] = []
+        self._has_crashed = False
+        texts = [job.schedule for job in life.jobs]
+        texts += [event.schedule for event in life.events if isinstance(event, Edit)]
+        # What replaces a Job deletes it, and with it the lock on its period.
+        self._may_be_late = not any(f"concurrency={Concurrency.REPLACE}" in text for text in texts)
+        for job in life.jobs:
+            self.server.put("kronjobs", kronjob(job.name, schedule=job.schedule))
+
+    # The world, as the simulation sees it
+
+    def boot(self) -> None:
+        self._has_crashed = False
+        number = next(self._numbers)
+        self._replicas.append(Replica(self, f"replica-{number}", "lease"))
+
+    def crash(self) -> None:
+        for replica in self._replicas:
+            replica.end(self)
+        self._replicas.clear()
+        self.server.forget_watches()
+        self.server.objects["leases"].clear()  # as if it had run out meanwhile
+
+    def live_until(self, monotonic_ns: int) -> None:
+        while not self._has_crashed and self.clock.monotonic_ns() < monotonic_ns:
+            if self.fails(STOPPED):  # all replicas stand still, and the world does not
+                self.clock.advance_ns(self._failing_ns.pop(STOPPED) - self.clock.monotonic_ns())
+            next_ns = self._later[0][0] if self._later else monotonic_ns
+            self.loop.live_until(min(next_ns, monotonic_ns))
+            self._pass_time()
+            self._check_replicas()
+        if self._has_crashed:
+            raise Crash
+
+    def edit(self, name: str, schedule: str) -> None:
+        self.server.edit(name, schedule=schedule)
+
+    def jump(self, by_s: int) -> None:
+        self.clock.jump(by_s)
+
+    def fault(self, fault: Fault) -> None:
+        until_ns = self.clock.monotonic_ns() + fault.lasts_s * SECOND_NS
+        if fault.kind == TWO_LEADERS:
+            other = Replica(self, f"other-{next(self._numbers)}", "another lease")
+            self._replicas.append(other)
+            self._at(until_ns, lambda: self._end(other))
+            return
+        kind = fault.kind
+        if kind == ARRIVES_LATE and not self._may_be_late:
+            kind = ANSWER_LOST
+        self._failing_ns[kind] = until_ns
+
+    def identity(self, name: str) -> str:
+        return f"ns/{name}"
+
+    def stored(self, name: str) -> Ledger | None:
+        return status_from_json(self.server.objects["kronjobs"][name]).ledger
+
+    def close(self) -> None:
+        self.crash()
+        self.loop.close()
+
+    # What the operator meets
+
+    def fails(self, kind: str) -> bool:
+        return self.clock.monotonic_ns() < self._failing_ns.get(kind, 0)
+
+    def effect_happened(self) -> None:
+        """Something has changed that outlives the operator. A crash cuts everybody off at once."""
+        try:
+            self.effects.happened()
+        except Crash:
+            self._has_crashed = True
+            for replica in self._replicas:
+                replica.line.is_cut = True
+                replica.journal.is_silent = True
+            self.loop.stop()
+
+    def arrive_later(self, request: Callable[[], Coroutine[Any, Any, object]]) -> None:
+        """A request is on its way, whatever becomes of who sent it."""
+
+        async def arrive() -> None:
+            with suppress(ApiError):
+                await request()
+                self.effect_happened()
+
+        at_ns = self.clock.monotonic_ns() + round(LATE_S * SECOND_NS)
+        self._at(at_ns, lambda: self.loop.create_task(arrive()))
+
+    def job_began(self, job: Object) -> None:
+        """A Job was made: it runs, and finishes in its time."""
+        run = read_run(job)
+        now_s = self.clock.now_ns() // SECOND_NS
+        others = [
+            other
+            for other in map(read_run, self.server.objects["jobs"].values())
+            if other.kronjob == run.kronjob and not other.is_finished and other.name != run.name
+        ]
+        chosen_s = run.chosen_s or 0
+        self.seen.began.append(
+            Began(run.kronjob, from_text(run.period), chosen_s, now_s, len(others))
+        )
+        ends_ns = self.clock.monotonic_ns() + self._takes_s[run.kronjob] * SECOND_NS
+        self._at(ends_ns, lambda: self._finish(run.name, run.uid))
+
+    def _finish(self, name: str, uid: str) -> None:
+        job = self.server.objects["jobs"].get(name)
+        if job is not None and job["metadata"]["uid"] == uid:
+            done = {"conditions": [{"type": "Complete", "status": "True"}]}
+            self.server.put("jobs", json.loads(json.dumps(job)) | {"status": done})
+
+    def _end(self, replica: Replica) -> None:
+        if replica in self._replicas:
+            self._replicas.remove(replica)
+            replica.end(self)
+
+    def _at(self, monotonic_ns: int, act: Callable[[], object]) -> None:
+        heappush(self._later, (monotonic_ns, next(self._numbers), act))
+        self.loop.stop()  # so that the sleep is cut short if this comes before its end
+
+    def _pass_time(self) -> None:
+        while self._later and self._later[0][0] <= self.clock.monotonic_ns():
+            heappop(self._later)[2]()
+
+    def _check_replicas(self) -> None:
+        for replica in self._replicas:
+            if replica.task.done():
+                replica.task.result()
+                raise AssertionError("an operator does not end by itself")

@@ -1,0 +1,89 @@
+"""Random lives of every adapter in virtual time, crashed after every effect (`kron.testing`).
+
+A failure prints the seed and the crash point; `explore(range(seed, seed + 1), ...)` repeats it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import pytest
+
+from kron.kube.operator import status_writer
+from kron.testing.effects import Effects
+from kron.testing.life import ARRIVES_LATE, STOPPED, Fault, Jump, Life, LivedJob, life
+from kron.testing.memory import MemoryWorld
+from kron.testing.promises import check
+from kron.testing.simulation import Explored, explore, live
+from kron.testing.world import World
+from tests.runtime.cluster_world import ClusterWorld
+from tests.runtime.host_world import HostWorld
+from tests.soak import SOAK
+
+LIVES = 2_000 if SOAK == 1 else 100_000
+SHARDS = 20
+"""So that several workers share the work."""
+
+
+def explored(
+    shard: int, world: Callable[[Life, Effects], World], record: Callable[[str, object], None]
+) -> Explored:
+    lives = LIVES // SHARDS
+    found = explore(range(shard * lives, (shard + 1) * lives), world)
+    for name in Explored._fields:
+        record(name.replace("_", " "), getattr(found, name))  # printed at the end, summed up
+    # Lives in which nothing happens would prove nothing.
+    assert found.crash_points > 3 * found.lives
+    assert found.starts > found.lives
+    return found
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_the_adapter_in_memory_keeps_every_promise(
+    shard: int, record_property: Callable[[str, object], None]
+) -> None:
+    explored(shard, MemoryWorld, record_property)
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_krond_keeps_every_promise(
+    shard: int,
+    record_property: Callable[[str, object], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Its files are in memory, and no power fails here; tests/krond/state/test_power.py has that.
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    explored(shard, HostWorld, record_property)
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_the_operator_keeps_every_promise(
+    shard: int,
+    record_property: Callable[[str, object], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(status_writer, "WRITERS", 2)  # there are two KronJobs at most
+    explored(shard, ClusterWorld, record_property)
+
+
+def test_a_seed_gives_the_same_life() -> None:
+    assert life(7) == life(7)
+    assert len({life(seed) for seed in range(50)}) == 50
+
+
+def test_a_leader_that_stood_still_while_the_clock_was_set_back_wakes_again() -> None:
+    """Found by the simulation: it took its timer for one that was still armed."""
+    job = LivedJob("job-0", "* * * * * @win(after,4m) @policy(concurrency=allow,deadline=90s)", 20)
+    events = (
+        Fault(at_s=32, lasts_s=10, kind=ARRIVES_LATE),
+        Fault(at_s=65, lasts_s=60, kind=STOPPED),
+        Jump(at_s=116, by_s=-5),
+    )
+    of = Life(1971, (job,), events, 120, 1)
+    world = ClusterWorld(of, Effects())
+    try:
+        live(of, world)
+        check(of, world)
+    finally:
+        world.close()
