@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kron
 from kron.core.decision import MAX_ATTEMPTS, UNSCHEDULABLE
 from kron.core.instant import from_text, to_datetime, to_text
 from kron.logs import Level, decision_records, explain_records, explain_steps, write_text
-from kron.logs.decisions import decision_text
 from tests.core.schedules import schedule_texts
 from tests.logs.records import NOMINAL, decided
 from tests.soak import examples
@@ -95,29 +94,6 @@ def test_a_decision_and_its_trace_are_logged_alike(text: str, nominal_s: int) ->
     assert list(explain_records(made, **job, time_ns=0)) == list(
         explain_records(made.decision, **job, time_ns=0)
     )
-
-
-@examples(60)
-@given(
-    text=schedule_texts(),
-    nominal_s=st.integers(0, 4_000_000_000),
-    time_ns=st.integers(0, 4 * 10**18),
-    namespace=st.text(),
-    name=st.text(),
-    identity=st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1),
-)
-def test_the_line_of_a_decision_is_that_of_its_record(
-    text: str, nominal_s: int, time_ns: int, namespace: str, name: str, identity: str
-) -> None:
-    decision = trace(text, to_text(nominal_s), identity).decision
-    assume(decision.chosen_s is not None)
-    (record,) = decision_records(
-        decision, namespace=namespace, name=name, time_ns=time_ns, schedule_text=text
-    )
-    line = decision_text(
-        decision, namespace=namespace, name=name, time_ns=time_ns, schedule_text=text
-    )
-    assert line == write_text(record)
 
 
 def test_a_decision_says_everything_that_it_follows_from() -> None:

@@ -1,4 +1,4 @@
-"""The journal: what it holds back for a while, and what becomes of lines that cannot be written."""
+"""The journal: how it delays lines, and what happens to lines that cannot be written."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ def test_lines_that_cannot_be_written_are_counted_and_told_of(
             tell(journal, clock, jobs(4))
     assert (journal.lost, path.read_text()) == (16, "")
     journal.decisions(jobs(1)[0], [decide_at(jobs(1)[0].schedule, "job", from_text(NOON))])
-    told, line = path.read_text().splitlines()
-    assert 'error="16 lines could not be written"' in told
+    reported, line = path.read_text().splitlines()
+    assert 'error="16 lines could not be written"' in reported
     assert " event=decision " in line
     assert journal.lost == 0
 
@@ -155,7 +155,7 @@ def standard(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     yield made
     made.close()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)  # a journal is closed by nobody
+        warnings.simplefilter("ignore", ResourceWarning)  # a journal is never closed
         gc.collect()
 
 
@@ -181,11 +181,11 @@ def test_a_log_that_nobody_reads_is_waited_for_once(standard: Standard, waits: l
     lost = journal.lost
     assert 0 < lost < MANY
     assert sum(wait_s > 0 for wait_s in waits) == 1
-    assert os.get_blocking(standard.writer), "those who share it rely on that"
+    assert os.get_blocking(standard.writer), "processes that share it rely on that"
     assert standard.read().count(b"\n") == MANY - lost
     journal.event(Event.CLOCK_CHANGED, now=NOON)
-    *_, told, line = standard.read().splitlines()
-    assert f'error="{lost} lines could not be written"'.encode() in told
+    *_, reported, line = standard.read().splitlines()
+    assert f'error="{lost} lines could not be written"'.encode() in reported
     assert b"event=clock_changed" in line
     assert journal.lost == 0
 
@@ -198,11 +198,12 @@ def test_a_terminal_that_nobody_reads_holds_nobody_up(monkeypatch: pytest.Monkey
     for _ in range(MANY):
         journal.event(Event.CLOCK_CHANGED, now=NOON)
     assert journal.lost
-    assert os.get_blocking(writer), "those who share it rely on that"
+    assert os.get_blocking(writer), "processes that share it rely on that"
     os.close(reader)
     os.close(writer)
 
 
+@pytest.mark.heavy
 def test_a_log_that_is_read_slowly_costs_lines_and_hardly_any_time(
     standard: Standard, waits: list[float]
 ) -> None:
@@ -252,7 +253,7 @@ def test_a_line_that_was_torn_does_not_spoil_the_next(
     assert journal.lost == 1
     assert b"\n" not in standard.read()
     journal.event(Event.CLOCK_CHANGED, now=NOON)
-    torn, told, line = standard.read().split(b"\n")[:3]
+    torn, reported, line = standard.read().split(b"\n")[:3]
     assert torn == b""
-    assert b"1 lines could not be written" in told
+    assert b"1 lines could not be written" in reported
     assert b"event=clock_changed" in line

@@ -9,7 +9,7 @@ import pytest
 
 from tests.test_light import HEAVY, PROGRAM
 
-ONLY_WHEN_NEEDED = {*HEAVY, "contextlib", "gzip", "pickle", "zlib", "kron.fuzzy", "kron.logs.crew"}
+ONLY_WHEN_NEEDED = {*HEAVY, "contextlib", "gzip", "pickle", "zlib", "kron.fuzzy"}
 
 
 @pytest.mark.parametrize(

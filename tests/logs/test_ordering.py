@@ -1,4 +1,4 @@
-"""The ordering guarantees of seed 002, and the checker that holds others to them."""
+"""The order of events, and the checker that finds lines in the wrong place."""
 
 from __future__ import annotations
 

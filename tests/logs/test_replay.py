@@ -1,4 +1,4 @@
-"""Replay: a log that is right has no findings, and whatever is wrong is found with its line."""
+"""Replay: a correct log has no findings, and every error is found with its line."""
 
 from __future__ import annotations
 
@@ -13,14 +13,20 @@ from hypothesis import strategies as st
 
 import kron
 import kron.logs.replay
+import kron.logs.template
 from kron.core.decision import decide_at
 from kron.core.instant import from_text, to_text
 from kron.fuzzy import parse_schedule
 from kron.logs import Event, Format, Level, Record, decision_records, record
-from kron.logs.check import LONGEST_REMEMBERED
-from kron.logs.finding import Counts, Finding, Kind
 from kron.logs.reader import LINE_BYTES
-from kron.logs.replay import PERIODS_REMEMBERED, Replay
+from kron.logs.replay import (
+    LONGEST_REMEMBERED,
+    PERIODS_REMEMBERED,
+    Counts,
+    FindingKind,
+    Replay,
+    ReplayFinding,
+)
 from kron.logs.template import Templates
 from tests.core.schedules import schedule_texts
 from tests.logs.records import BACKUP, NOMINAL, decided, log, with_field
@@ -33,7 +39,7 @@ GIVEN = ("namespace", "name", "identity", "schedule", "engine")
 FORMS = pytest.mark.parametrize("form", list(Format))
 
 
-def replayed(data: bytes) -> tuple[list[Finding], Counts]:
+def replayed(data: bytes) -> tuple[list[ReplayFinding], Counts]:
     replay = Replay(io.BytesIO(data))
     return list(replay), replay.counts
 
@@ -165,14 +171,14 @@ def test_every_field_that_was_tampered_with_is_found(
         made[line - 1] = with_field(right, field, wrong)
         findings, counts = replayed(log(made, form))
         if field == "nominal" and wrong is None:
-            assert [(f.line, f.kind) for f in findings] == [(line, Kind.UNCHECKED)]
+            assert [(f.line, f.kind) for f in findings] == [(line, FindingKind.UNCHECKED)]
             continue
         if field == "nominal":
             # Everything follows from it, so that everything else is wrong, or nothing can follow.
             assert {finding.line for finding in findings} == {line}
             continue
         (finding,) = findings
-        assert finding.kind is Kind.MISMATCH
+        assert finding.kind is FindingKind.MISMATCH
         assert (finding.line, finding.field) == (line, field)
         assert (finding.logged, finding.expected) == (wrong, right[field])
         assert (finding.namespace, finding.name) == ("prod", "db-backup")
@@ -318,7 +324,7 @@ def test_decisions_that_cannot_be_recomputed_are_their_own_kind(
     made[3] = with_field(made[3], field, value)
     findings, counts = replayed(log(made, form))
     (finding,) = findings
-    assert (finding.line, finding.kind) == (4, Kind.UNCHECKED)
+    assert (finding.line, finding.kind) == (4, FindingKind.UNCHECKED)
     assert says in finding.message
     assert str(finding).isprintable()
     assert (counts.decisions, counts.agreed, counts.unchecked) == (7, 6, 1)
@@ -335,7 +341,7 @@ def test_junk_is_reported_with_its_line_and_the_rest_counts(form: Format) -> Non
     parts = [log(made[:2], form), b"\x00\xff\n", log(made[2:4], form), b"hello\n", long, cut]
     findings, counts = replayed(b"".join(parts))
     assert [(finding.line, finding.kind) for finding in findings] == [
-        (line, Kind.UNREADABLE) for line in (3, 6, 7, 8)
+        (line, FindingKind.UNREADABLE) for line in (3, 6, 7, 8)
     ]
     assert counts == Counts(lines=8, decisions=4, agreed=4, unreadable=4)
 
@@ -348,17 +354,19 @@ def test_a_prefix_is_not_guessed() -> None:
     assert all("journalctl -o cat" in finding.message for finding in findings)
 
 
+@pytest.mark.heavy
 def test_a_gzip_file_that_is_cut_off_is_checked_as_far_as_it_goes() -> None:
     made = [decided(BACKUP, nominal=to_text(86_400 * day))[0] for day in range(3_000)]
     whole = gzip.compress(log(made))
     findings, counts = replayed(whole[: len(whole) // 2])
     assert counts.agreed > 1_000
     assert counts.mismatched == 0
-    assert {finding.kind for finding in findings} == {Kind.UNREADABLE}
+    assert {finding.kind for finding in findings} == {FindingKind.UNREADABLE}
     assert "cut off" in findings[-1].message
     assert {finding.line for finding in findings} == {counts.agreed + 1}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "text",
     [
@@ -436,6 +444,28 @@ def test_a_trigger_far_from_its_decision_is_still_checked() -> None:
         assert [finding.line for finding in replayed(data)[0]] == lines
 
 
+def test_the_latest_decisions_are_remembered_and_no_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(kron.logs.replay, "PERIODS_REMEMBERED", 3)
+    unlike = [trigger(day, NOMINAL) for day in DAYS]
+    made = decisions()
+    made.insert(6, made[0])  # the first one again: it is among the latest three then
+    findings, counts = replayed(log([*made, *unlike]))
+    assert [finding.period for finding in findings] == [DAYS[0], *DAYS[4:]]
+    assert counts.chosen_checked == 4
+
+
+def test_a_job_that_was_forgotten_is_checked_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kron.logs.template, "JOBS_REMEMBERED", 2)
+    made = [record for day in DAYS for n in range(3) for record in _of_job(day, f"job-{n}")]
+    assert replayed(log(made))[1] == Counts(lines=21, decisions=21, agreed=21)
+
+
+def _of_job(day: str, name: str) -> list[Record]:
+    return decided(BACKUP, nominal=day, name=name)
+
+
 def test_a_line_of_unusual_length_is_checked_though_not_remembered() -> None:
     (made,) = decided(f"0 0 * * * @win(after,1h) @seed(stable,salt={'x' * LONGEST_REMEMBERED})")
     wrong = with_field(made, "attempts", "2")
@@ -448,6 +478,7 @@ def test_a_line_of_unusual_length_is_checked_though_not_remembered() -> None:
 # --- the whole ---
 
 
+@pytest.mark.heavy
 def test_memory_does_not_grow_with_the_log() -> None:
     class Endless:
         """New jobs and new periods, for ever."""
@@ -465,7 +496,7 @@ def test_memory_does_not_grow_with_the_log() -> None:
     def peak_after(findings: int) -> int:
         tracemalloc.start()
         try:
-            for _ in islice(Replay(Endless(), workers=1), findings):
+            for _ in islice(Replay(Endless()), findings):
                 pass
             return tracemalloc.get_traced_memory()[1]
         finally:
@@ -477,15 +508,16 @@ def test_memory_does_not_grow_with_the_log() -> None:
         assert peak_after(6_000) < 1.2 * peak_after(3_000)
 
 
+@pytest.mark.heavy
 def test_progress_is_told_and_counts_can_be_read_on_the_way() -> None:
     wrong = with_field(decisions()[0], "attempts", "9")
     data = log([wrong]) * 5_000
-    told: list[int] = []
-    replay = Replay(io.BytesIO(data), progress=told.append)
+    reported: list[int] = []
+    replay = Replay(io.BytesIO(data), progress=reported.append)
     seen = []
     for _ in replay:
         seen.append(replay.counts.lines)
-    assert told[-1] == len(data)
+    assert reported[-1] == len(data)
     assert seen == sorted(seen)
     assert replay.counts.mismatched == 5_000
 
@@ -501,9 +533,7 @@ def test_a_source_that_fails_is_an_error_for_the_caller() -> None:
 
 def test_the_docs_name_every_kind_and_limit() -> None:
     text = page("logs.md")
-    assert [row[0].strip("`") for row in rows(text, "## Replay")] == list(Kind)
+    assert [row[0].strip("`") for row in rows(text, "## Replay")] == list(FindingKind)
     assert f"longer than {LINE_BYTES:,} bytes" in text
     assert f"among the last {PERIODS_REMEMBERED:,}" in text
     assert f"not longer than {LONGEST_REMEMBERED:,}\ncharacters" in text
-    mib = kron.logs.replay.ALONE_BYTES // 1024**2
-    assert f"a log of more than {mib} MiB" in text

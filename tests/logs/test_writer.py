@@ -1,4 +1,4 @@
-"""The writer: one record, one line, one write; and what happens when the stream will not."""
+"""The writer: one record, one line, one write; and what happens when the stream fails."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def event(level: Level = Level.INFO, value: str = "a b") -> Record:
 
 
 class Stream:
-    """Takes as many bytes of each write as it was told to, or fails."""
+    """Accepts a given number of bytes of each write, or fails."""
 
     def __init__(self, *takes: int | OSError | None) -> None:
         self._takes = list(takes)
@@ -69,7 +69,7 @@ def test_a_failed_write_goes_to_the_caller_and_the_next_line_is_whole(
 ) -> None:
     stream = Stream(5, failure)
     writer = Writer(stream)
-    with pytest.raises(OSError, match="space left" if failure else "takes no more"):
+    with pytest.raises(OSError, match="space left" if failure else "the log is full"):
         writer.write(event())
     writer.write(event(value="next"))
     writer.write(event(value="last"))

@@ -1,12 +1,11 @@
-"""The logs: every event by name, its records, its lines in text and JSON, and back again.
+"""The logs: every event by name, its records, and its lines in text and JSON, written and read.
 
-`kron.logs.replay` checks a whole log and `kron.logs.ordering` its order; both are imported by
-whoever needs them.
+`kron.logs.replay` checks a whole log and `kron.logs.ordering` its order. This package does not
+import them.
 """
 
-from kron.logs.decisions import decision_records
+from kron.logs.decisions import decision_records, explain_records, explain_steps
 from kron.logs.event import Component, Event, Level
-from kron.logs.explanation import explain_records, explain_steps
 from kron.logs.reader import read, read_line
 from kron.logs.record import Record, record
 from kron.logs.text import read_text, write_text

@@ -1,23 +1,22 @@
-"""A decision as records, in the order that seed 002 promises.
+"""A decision as records: `seed_computed`, each `sample`, each `constraint_reject`, the decision.
 
-What a `decision` line says follows from three of its fields: `schedule`, `identity` and `nominal`.
-`decision_values` is the one place that says how, for writing it and for checking it again.
+Its explanation in words is a block of records too.
+
+Every other field of a `decision` line follows from three of them: `schedule`, `identity` and
+`nominal`. `decision_values` alone computes them, for writing a line and for checking it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 from kron.core.decision import ENGINE_VERSION, Decision, Trace, trace
 from kron.core.duration import SECOND_NS, format_duration
-from kron.core.instant import to_text
+from kron.core.instant import DAY_S, optional_text, to_date, to_text
 from kron.core.memo import Memo
-from kron.core.schedule import Schedule
+from kron.core.schedule import UTC_ZONE, Schedule
 from kron.logs.event import Event, Level
 from kron.logs.record import Record, joined, record
-from kron.logs.text import text_pair
-from kron.logs.timestamp import timestamp_text
 
 
 def decision_records(
@@ -32,14 +31,14 @@ def decision_records(
 ) -> Iterator[Record]:
     """The decision and, where `level` is DEBUG, everything on the way to it.
 
-    `schedule_text` is the whole text that was parsed, fuzzy or not: with the identity it is what
-    the decision can be recomputed from.
+    `schedule_text` is the whole text that was parsed, fuzzy or not: replay recomputes the decision
+    from it and the identity.
     """
     decision = made.decision if isinstance(made, Trace) else made
     if level is Level.DEBUG:
         job = {"namespace": namespace, "name": name, "period": decision.period_id}
         yield _seed_computed(decision, time_ns, job, resource_uid)
-        yield from _draws(traced(made), time_ns, job)
+        yield from _draws(_traced(made), time_ns, job)
     event = Event.CONSTRAINT_UNSATISFIABLE if decision.unschedulable else Event.DECISION
     if event.level.reaches(level):
         values = decision_values(decision)
@@ -47,53 +46,9 @@ def decision_records(
         values["name"] = joined(name)
         values["identity"] = joined(decision.identity)
         values["schedule"] = joined(schedule_text)
-        # Not by `record`: every field is there and is text, and a start logs one for each job.
+        # Not by `record`: no field is missing and all are text, and a start logs one for each job.
         fields = tuple([(key, values[key]) for key in event.fields])
         yield Record(time_ns, event.level, event.component, event, fields)
-
-
-def decision_text(
-    decision: Decision, *, namespace: str, name: str, time_ns: int, schedule_text: str
-) -> str:
-    """The text line of a decision that has a chosen time, as its record would be written.
-
-    In one go, in a third of the time: a start logs one for each job.
-    """
-    assert decision.chosen_s is not None  # another event tells of a period without one
-    period = to_text(decision.nominal_s)
-    mode, distribution, salt, zone, bounds, engine = _pieces_of_schedule(decision.schedule)
-    return (
-        f"{timestamp_text(time_ns)} level=INFO component=scheduler event=decision"
-        f"{text_pair('namespace', joined(namespace))}{text_pair('name', joined(name))}"
-        f" period={period} nominal={period}{mode}"
-        f" window_start={to_text(decision.window_start_s)}"
-        f" window_end={to_text(decision.window_end_s)}{distribution}"
-        f" seed_hash={decision.seed_hash}{salt} chosen={to_text(decision.chosen_s)}{zone}"
-        f"{text_pair('identity', joined(decision.identity))}"
-        f"{_schedule_pair(schedule_text)}{bounds} attempts={decision.attempts}{engine}"
-    )
-
-
-@Memo
-def _pieces_of_schedule(schedule: Schedule) -> tuple[str, ...]:
-    """The fields between those that change, as they stand on a line."""
-    values = _values_of_schedule(schedule)
-    return tuple(
-        "".join([text_pair(key, values[key]) for key in keys.split()])
-        for keys in (
-            "window_mode",
-            "distribution dist_params seed_strategy",
-            "salt",
-            "timezone",
-            "window_duration constraints",
-            "engine",
-        )
-    )
-
-
-@lru_cache(maxsize=4096)
-def _schedule_pair(schedule_text: str) -> str:
-    return text_pair("schedule", joined(schedule_text))
 
 
 def decision_values(decision: Decision) -> dict[str, str]:
@@ -114,7 +69,7 @@ def decision_values(decision: Decision) -> dict[str, str]:
 
 @Memo
 def _values_of_schedule(schedule: Schedule) -> dict[str, str]:
-    """Those that are the same for every period."""
+    """The fields that are the same for every period."""
     return {
         "window_mode": str(schedule.window.mode),
         "distribution": schedule.distribution.name,
@@ -128,8 +83,71 @@ def _values_of_schedule(schedule: Schedule) -> dict[str, str]:
     }
 
 
-def traced(made: Decision | Trace) -> Trace:
-    """The decision with its draws, which are drawn again if they were not kept."""
+def explain_records(
+    made: Decision | Trace, *, namespace: str, name: str, time_ns: int
+) -> Iterator[Record]:
+    """`explain_start`, the steps, `explain_result` and `explain_end`, as one block."""
+    kept = _traced(made)
+    decision = kept.decision
+    job = {"namespace": namespace, "name": name, "period": decision.period_id}
+    chosen = optional_text(decision.chosen_s)
+    yield record(Event.EXPLAIN_START, time_ns, **job)
+    for detail in explain_steps(kept):
+        yield record(Event.EXPLAIN_STEP, time_ns, detail=detail, **job)
+    yield record(
+        Event.EXPLAIN_RESULT, time_ns, chosen=chosen, reason=decision.reason or None, **job
+    )
+    yield record(Event.EXPLAIN_END, time_ns, **job)
+
+
+def explain_steps(made: Trace) -> Iterator[str]:
+    """The steps to the decision, in order. Times of day are in the schedule's zone."""
+    decision = made.decision
+    schedule = decision.schedule
+    wall = _Wall(schedule, decision.nominal_s)
+    zone = "" if schedule.zone == UTC_ZONE else f" {schedule.zone.key}"
+    local = f" ({wall.time(decision.nominal_s)}{zone})" if zone else ""
+    yield f"cron resolved nominal time {decision.period_id}{local}"
+    window = schedule.window
+    first, last = wall.time(decision.window_start_s), wall.time(decision.window_end_s)
+    yield f"window {window.mode} {format_duration(window.duration_ns)} => [{first},{last}]{zone}"
+    salt = f" with salt {schedule.seed.salt}" if schedule.seed.salt else ""
+    yield f"{schedule.seed.strategy} seed of {decision.period_key}{salt} => {decision.seed_hash}"
+    for draw in made.draws:
+        selected = f"{schedule.distribution.name} distribution selected {draw.x:.4f}"
+        second = wall.time(draw.candidate_s, seconds=True)
+        yield f"{selected} => {second}{wall.verdict(draw.rejection)}"
+    if not made.draws:
+        second = wall.time(decision.window_start_s, seconds=True)
+        yield f"the window has one second => {second}{wall.verdict(made.rejection)}"
+    if decision.unschedulable and made.draws:
+        yield f"{schedule.constraints} accepted none of {decision.attempts} candidates"
+
+
+class _Wall:
+    """Times of day in a schedule's zone, with the date if it is not that of the period."""
+
+    __slots__ = ("_day", "_schedule")
+
+    def __init__(self, schedule: Schedule, nominal_s: int) -> None:
+        self._schedule = schedule
+        self._day = schedule.zone.wall_at(nominal_s) // DAY_S
+
+    def time(self, instant_s: int, *, seconds: bool = False) -> str:
+        day, second = divmod(self._schedule.zone.wall_at(instant_s), DAY_S)
+        minute, second = divmod(second, 60)
+        date = "" if day == self._day else f"{to_date(day)} "
+        tail = f":{second:02d}" if second or seconds else ""
+        return f"{date}{minute // 60:02d}:{minute % 60:02d}{tail}"
+
+    def verdict(self, rejection: str | None) -> str:
+        if not self._schedule.constraints:
+            return ""
+        return ", accepted" if rejection is None else f", rejected: {rejection}"
+
+
+def _traced(made: Decision | Trace) -> Trace:
+    """The decision with its draws, made again if they were not kept."""
     if isinstance(made, Trace):
         return made
     return trace(made.schedule, identity=made.identity, nominal=made.nominal_time)
@@ -153,7 +171,7 @@ def _seed_computed(
 
 
 def _draws(traced: Trace, time_ns: int, job: dict[str, str]) -> Iterator[Record]:
-    """A `sample` for each draw, each followed by what refused it."""
+    """A `sample` for each draw, followed by its `constraint_reject` if it was refused."""
     distribution = traced.decision.schedule.distribution.name
     for attempt, draw in enumerate(traced.draws, 1):
         candidate = to_text(draw.candidate_s)

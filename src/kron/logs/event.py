@@ -1,7 +1,7 @@
 """The vocabulary: every event that Kron logs, with its component, its level and its fields.
 
-Names and fields are those of seed 002, which promises that they stay; new fields go at the end of
-an event. docs/logs.md has the same table for people, and a test compares the two.
+Names and fields never change; a new field goes at the end of its event. docs/logs.md has the same
+table for people, and a test compares the two.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """How much an event asks for attention."""
+    """How much attention an event needs."""
 
     DEBUG = "DEBUG"
     INFO = "INFO"
@@ -18,7 +18,7 @@ class Level(StrEnum):
     ERROR = "ERROR"
 
     def reaches(self, least: Level) -> bool:
-        """Whether an event of this level is written where `least` is the least that is wanted."""
+        """Whether an event of this level is written when `least` is the lowest level to write."""
         return _SEVERITY[self] >= _SEVERITY[least]
 
 
@@ -40,14 +40,14 @@ class Component(StrEnum):
 _PERIOD = "namespace name period"
 _RUN = "namespace name period? run_id"
 _RECOMPUTED_FROM = "identity schedule window_duration constraints attempts engine"
-"""What DESIGN section 8 appends, so that a decision can be recomputed from its own line."""
+"""At the end of a decision, so that it can be recomputed from its own line."""
 
 
 class Event(StrEnum):
-    """What happened: its name, component, levels and fields. `?` marks a field that may lack.
+    """What happened. Each is a line of words: its name, components, levels, and then its fields.
 
-    Where there are several levels or components the first is the usual one, and docs/logs.md says
-    when it is another.
+    `?` marks an optional field. Of several components or levels, with a comma between them, the
+    first is the usual one; docs/logs.md says when another one is used.
     """
 
     components: tuple[Component, ...]
@@ -56,152 +56,82 @@ class Event(StrEnum):
     """All fields, in the order in which they are written."""
     required: frozenset[str]
 
-    def __new__(
-        cls, name: str, components: tuple[Component, ...], levels: tuple[Level, ...], fields: str
-    ) -> Event:
+    def __new__(cls, line: str) -> Event:
+        name, origins, grades, *fields = line.split()
         event = str.__new__(cls, name)
         event._value_ = name
-        event.components = components
-        event.levels = levels
-        words = fields.split()
-        event.fields = tuple(word.removesuffix("?") for word in words)
-        event.required = frozenset(word for word in words if not word.endswith("?"))
+        event.components = tuple(map(Component, origins.split(",")))
+        event.levels = tuple(map(Level, grades.split(",")))
+        event.fields = tuple(field.removesuffix("?") for field in fields)
+        event.required = frozenset(field for field in fields if not field.endswith("?"))
         return event
 
     @property
     def component(self) -> Component:
-        """The component that it usually comes from."""
+        """The usual component."""
         return self.components[0]
 
     @property
     def level(self) -> Level:
-        """The level that it usually has."""
+        """The usual level."""
         return self.levels[0]
 
     # Decisions.
     SEED_COMPUTED = (
-        "seed_computed",
-        (Component.SEED,),
-        (Level.DEBUG,),
-        f"{_PERIOD} seed_strategy resource_uid period_key salt seed_hash identity",
+        f"seed_computed seed DEBUG {_PERIOD} "
+        "seed_strategy resource_uid period_key salt seed_hash identity"
     )
     SAMPLE = (
-        "sample",
-        (Component.SCHEDULER,),
-        (Level.DEBUG,),
-        f"{_PERIOD} distribution raw_value mapped_offset_ns candidate attempt",
+        f"sample scheduler DEBUG {_PERIOD} "
+        "distribution raw_value mapped_offset_ns candidate attempt"
     )
-    CONSTRAINT_REJECT = (
-        "constraint_reject",
-        (Component.CONSTRAINTS,),
-        (Level.DEBUG,),
-        f"{_PERIOD} candidate reason",
-    )
+    CONSTRAINT_REJECT = f"constraint_reject constraints DEBUG {_PERIOD} candidate reason"
     DECISION = (
-        "decision",
-        (Component.SCHEDULER,),
-        (Level.INFO,),
-        f"{_PERIOD} nominal window_mode window_start window_end distribution dist_params "
-        f"seed_strategy seed_hash salt chosen timezone {_RECOMPUTED_FROM}",
+        f"decision scheduler INFO {_PERIOD} nominal window_mode window_start window_end "
+        "distribution dist_params seed_strategy seed_hash salt chosen timezone "
+        f"{_RECOMPUTED_FROM}"
     )
     CONSTRAINT_UNSATISFIABLE = (
-        "constraint_unsatisfiable",
-        (Component.CONSTRAINTS,),
-        (Level.WARN,),
-        f"{_PERIOD} window_start window_end reason nominal window_mode distribution dist_params "
-        f"seed_strategy seed_hash salt timezone {_RECOMPUTED_FROM}",
+        f"constraint_unsatisfiable constraints WARN {_PERIOD} window_start window_end reason "
+        "nominal window_mode distribution dist_params seed_strategy seed_hash salt timezone "
+        f"{_RECOMPUTED_FROM}"
     )
-    RESCHEDULE = (
-        "reschedule",
-        (Component.SCHEDULER,),
-        (Level.INFO,),
-        f"{_PERIOD} previous_chosen new_chosen reason",
-    )
+    RESCHEDULE = f"reschedule scheduler INFO {_PERIOD} previous_chosen new_chosen reason"
 
     # Explanations.
-    EXPLAIN_START = ("explain_start", (Component.SCHEDULER,), (Level.INFO,), _PERIOD)
-    EXPLAIN_STEP = (
-        "explain_step",
-        (Component.SCHEDULER,),
-        (Level.INFO,),
-        "detail namespace? name? period?",
-    )
-    EXPLAIN_RESULT = (
-        "explain_result",
-        (Component.SCHEDULER,),
-        (Level.INFO,),
-        "chosen namespace? name? period? reason?",
-    )
-    EXPLAIN_END = ("explain_end", (Component.SCHEDULER,), (Level.INFO,), _PERIOD)
+    EXPLAIN_START = f"explain_start scheduler INFO {_PERIOD}"
+    EXPLAIN_STEP = "explain_step scheduler INFO detail namespace? name? period?"
+    EXPLAIN_RESULT = "explain_result scheduler INFO chosen namespace? name? period? reason?"
+    EXPLAIN_END = f"explain_end scheduler INFO {_PERIOD}"
 
     # The end of a period.
-    TRIGGER = ("trigger", (Component.SCHEDULER,), (Level.INFO,), f"{_PERIOD} chosen now")
-    JOB_CREATED = ("job_created", (Component.EXECUTOR,), (Level.INFO,), f"{_PERIOD} job uid chosen")
-    JOB_EXISTS = ("job_exists", (Component.RECONCILER,), (Level.INFO,), f"{_PERIOD} job uid")
-    SKIPPED_CONCURRENCY = (
-        "skipped_concurrency",
-        (Component.POLICY,),
-        (Level.WARN,),
-        f"{_PERIOD} policy active_job",
-    )
-    REPLACED_JOB = (
-        "replaced_job",
-        (Component.EXECUTOR,),
-        (Level.WARN,),
-        f"{_PERIOD} old_job new_job",
-    )
+    TRIGGER = f"trigger scheduler INFO {_PERIOD} chosen now"
+    JOB_CREATED = f"job_created executor INFO {_PERIOD} job uid chosen"
+    JOB_EXISTS = f"job_exists reconciler INFO {_PERIOD} job uid"
+    SKIPPED_CONCURRENCY = f"skipped_concurrency policy WARN {_PERIOD} policy active_job"
+    REPLACED_JOB = f"replaced_job executor WARN {_PERIOD} old_job new_job"
     MISSED_DEADLINE = (
-        "missed_deadline",
-        (Component.POLICY,),
-        (Level.WARN,),
-        f"{_PERIOD} chosen deadline now reason? count? first_period?",
+        f"missed_deadline policy WARN {_PERIOD} chosen deadline now reason? count? first_period?"
     )
 
     # Runs on a host.
-    MANUAL_RUN = ("manual_run", (Component.CONTROLLER,), (Level.INFO,), "namespace name run_id")
-    WAITING = ("waiting", (Component.EXECUTOR,), (Level.INFO,), f"{_RUN} reason")
-    STARTED = ("started", (Component.EXECUTOR,), (Level.INFO,), f"{_RUN} pid chosen?")
-    EXITED = (
-        "exited",
-        (Component.EXECUTOR,),
-        (Level.INFO, Level.WARN),
-        f"{_RUN} exit_code? signal? seconds? reason?",
-    )
-    TIMEOUT = ("timeout", (Component.EXECUTOR,), (Level.WARN,), f"{_RUN} timeout signal")
-    ADOPTED = ("adopted", (Component.RECONCILER,), (Level.INFO,), f"{_RUN} pid")
+    MANUAL_RUN = "manual_run controller INFO namespace name run_id"
+    WAITING = f"waiting executor INFO {_RUN} reason"
+    STARTED = f"started executor INFO {_RUN} pid chosen?"
+    EXITED = f"exited executor INFO,WARN {_RUN} exit_code? signal? seconds? reason?"
+    TIMEOUT = f"timeout executor WARN {_RUN} timeout signal"
+    ADOPTED = f"adopted reconciler INFO {_RUN} pid"
 
     # The program.
-    READY = ("ready", (Component.CONTROLLER,), (Level.INFO,), "version jobs")
-    LEADER = ("leader", (Component.CONTROLLER,), (Level.INFO,), "identity leads")
-    STOPPING = ("stopping", (Component.CONTROLLER,), (Level.INFO,), "reason active")
-    RELOAD = (
-        "reload",
-        (Component.CONTROLLER,),
-        (Level.INFO, Level.ERROR),
-        "result jobs added? changed? removed? error?",
-    )
-    CONFIG_IGNORED = (
-        "config_ignored",
-        (Component.CONTROLLER,),
-        (Level.DEBUG,),
-        "file reason",
-    )
-    SUSPENDED = ("suspended", (Component.POLICY,), (Level.INFO,), "namespace name suspend")
-    CLOCK_CHANGED = (
-        "clock_changed",
-        (Component.SCHEDULER,),
-        (Level.WARN,),
-        "now shift_s? namespace? name?",
-    )
-    STATE_CORRUPT = (
-        "state_corrupt",
-        (Component.RECONCILER,),
-        (Level.ERROR,),
-        "namespace? name? file set_aside error",
-    )
+    READY = "ready controller INFO version jobs"
+    LEADER = "leader controller INFO identity leads"
+    STOPPING = "stopping controller INFO reason active"
+    RELOAD = "reload controller INFO,ERROR result jobs added? changed? removed? error?"
+    CONFIG_IGNORED = "config_ignored controller DEBUG file reason"
+    SUSPENDED = "suspended policy INFO namespace name suspend"
+    CLOCK_CHANGED = "clock_changed scheduler WARN now shift_s? namespace? name?"
+    STATE_CORRUPT = "state_corrupt reconciler ERROR namespace? name? file set_aside error"
     ERROR = (
-        "error",
-        (Component.CONTROLLER, *(c for c in Component if c is not Component.CONTROLLER)),
-        (Level.ERROR, Level.WARN),
-        "namespace name period? operation error",
+        "error controller,scheduler,executor,constraints,seed,policy,reconciler ERROR,WARN "
+        "namespace name period? operation error"
     )

@@ -1,8 +1,8 @@
-"""The journal: the log of a program that runs jobs, and what it says of their periods.
+"""The journal: the log of a program that runs jobs, and how it reports their periods.
 
-A line that cannot be written is counted, and nothing stops for it. That is also so where nobody
-reads the log, or slowly: a pipe, a socket or a terminal that is full costs lines, and a second of
-every minute at the most.
+A line that cannot be written is lost and counted, and the program goes on. The same holds when the
+reader of a pipe, a socket or a terminal is slow or gone: that costs lines, and at most one second
+of every minute.
 """
 
 from __future__ import annotations
@@ -17,46 +17,29 @@ from functools import partial
 from kron.core.decision import Decision
 from kron.core.duration import format_duration
 from kron.core.instant import to_text
-from kron.core.schedule import Schedule
 from kron.engine.actions import Outcome, Reschedule, Settle, SettleMany
 from kron.engine.survey import due_s
-from kron.logs.decisions import decision_records, decision_text
+from kron.logs.decisions import decision_records, explain_records
 from kron.logs.event import Component, Event, Level
-from kron.logs.explanation import explain_records
 from kron.logs.record import Record, Value, record
 from kron.logs.writer import Format, Writer
 from kron.waking.clock import Clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
-
-    class Entry(Protocol):
-        """A job as its log lines name it."""
-
-        @property
-        def namespace(self) -> str: ...
-        @property
-        def name(self) -> str: ...
-        @property
-        def uid(self) -> str: ...
-        @property
-        def schedule(self) -> Schedule: ...
-        @property
-        def schedule_text(self) -> str: ...
-
+    from kron.runtime.ports import LoggedJob
 
 STANDARD_ERROR = 2
 PATIENCE_S = 1.0
-"""How long lines wait for whoever reads the log: a burst is more than a pipe holds."""
+"""How long the journal waits for the reader of the log: a burst is more than a pipe holds."""
 RECOVERY = PATIENCE_S / 60
-"""How much of that comes back in a second."""
+"""How much of that patience comes back in a second."""
 EDITED = "the schedule was edited"
 LAPSED = "the schedule was edited, and the new time has already passed"
 
 
 class Journal:
-    """Writes events to a file, which `reopen` opens anew, or to the standard error."""
+    """Writes events to a file, or to the standard error."""
 
     def __init__(
         self,
@@ -70,28 +53,23 @@ class Journal:
         self.path = path
         """'' for the standard error."""
         self.lost = 0
-        """How many lines could not be written since the last that could."""
+        """How many lines were lost since the last one that was written."""
         self._clock = clock
         self._level = level
-        self._form = form
         self._explain = explain
-        self._descriptor = STANDARD_ERROR
-        self._take: Callable[[int, bytes], int] = os.write
         self._patience_s = PATIENCE_S
         self._waited_s = 0.0
-        """When that was last known, on the monotonic clock."""
-        if path:
-            self._descriptor = _opened(path)
-        else:
-            self._descriptor, self._take = _shared(STANDARD_ERROR)
+        """When `_patience_s` was last updated, on the monotonic clock."""
+        self._descriptor, self._take = (
+            (_opened(path), os.write) if path else _shared(STANDARD_ERROR)
+        )
         self._writer = Writer(self, form, level)
         self._held: list[Callable[[], None]] | None = None
-        self._writes_quickly = form is Format.TEXT and level is Level.INFO and not explain
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Make and write what is logged meanwhile only afterwards, in its order."""
-        assert self._held is None, "it is held already"
+        """Delay making and writing lines until the end of the block; their order stays."""
+        assert self._held is None, "the journal is held already"
         held = self._held = []
         try:
             yield
@@ -101,7 +79,7 @@ class Journal:
                 write()
 
     def reopen(self) -> None:
-        """Go on in a new file of the same name, after the old one has been moved away."""
+        """Continue in a new file of the same name, after the old one was moved away."""
         if not self.path:
             return
         descriptor = _opened(self.path)  # an OSError leaves the old file in use
@@ -109,19 +87,19 @@ class Journal:
         os.close(old)
 
     def write(self, data: bytes, /) -> int:
-        """The stream that the writer writes to. `BlockingIOError`: it stays full."""
+        """Write for the `Writer`. `BlockingIOError`: the stream stays full."""
         try:
             return self._take(self._descriptor, data)
         except BlockingIOError:
             if self.lost:
-                raise  # it was waited for, and has taken nothing since
+                raise  # we have waited, and nothing was read since
         now_s = time.monotonic()
         patience_s = self._patience_s + (now_s - self._waited_s) * RECOVERY
         deadline_s = now_s + min(patience_s, PATIENCE_S)
         try:
             while (left_s := deadline_s - time.monotonic()) > 0:
                 if _has_room(self._descriptor, left_s):
-                    with suppress(BlockingIOError):  # others that write there were quicker
+                    with suppress(BlockingIOError):  # another writer was quicker
                         return self._take(self._descriptor, data)
         finally:
             self._waited_s = time.monotonic()
@@ -145,7 +123,7 @@ class Journal:
     def of_job(
         self,
         event: Event,
-        entry: Entry,
+        entry: LoggedJob,
         level: Level | None = None,
         /,
         at_ns: int | None = None,
@@ -154,29 +132,29 @@ class Journal:
         """Log that something happened to a job."""
         self.event(event, level, at_ns=at_ns, namespace=entry.namespace, name=entry.name, **values)
 
-    def trigger(self, entry: Entry, decision: Decision, now_s: int) -> None:
-        """Log that a period came due and something is tried for it."""
+    def trigger(self, entry: LoggedJob, nominal_s: int, chosen_s: int, now_s: int) -> None:
+        """Log that a period came due and that a run or a skip follows."""
         self.of_job(
             Event.TRIGGER,
             entry,
-            period=decision.period_id,
-            chosen=to_text(due_s(decision)),
+            period=to_text(nominal_s),
+            chosen=to_text(chosen_s),
             now=to_text(now_s),
         )
 
-    def settled(self, entry: Entry, action: Settle, now_s: int, *, active_job: str) -> None:
+    def settled(self, entry: LoggedJob, action: Settle, now_s: int, *, active_job: str) -> None:
         """Log that a period ended without a run."""
         decision = action.decision
         if action.outcome is Outcome.UNSCHEDULABLE:
             return  # `constraint_unsatisfiable` said so when it was decided
         if action.outcome is Outcome.SKIPPED:
-            self.trigger(entry, decision, now_s)
+            self.trigger(entry, decision.nominal_s, due_s(decision), now_s)
             self.skipped(entry, decision.period_id, active_job=active_job)
             return
         self.missed(entry, decision.period_id, now_s, action.reason, chosen_s=decision.chosen_s)
 
-    def settled_many(self, entry: Entry, action: SettleMany, now_s: int) -> None:
-        """Log that so many periods were missed."""
+    def settled_many(self, entry: LoggedJob, action: SettleMany, now_s: int) -> None:
+        """Log that many periods were missed, in one line."""
         self.missed(
             entry,
             to_text(action.last_s),
@@ -186,8 +164,8 @@ class Journal:
             first_period=to_text(action.first_s),
         )
 
-    def skipped(self, entry: Entry, period: str, *, active_job: str) -> None:
-        """Log that a period was skipped because of a run that is still going on."""
+    def skipped(self, entry: LoggedJob, period: str, *, active_job: str) -> None:
+        """Log that a period was skipped because another run is active."""
         self.of_job(
             Event.SKIPPED_CONCURRENCY,
             entry,
@@ -196,7 +174,7 @@ class Journal:
             active_job=active_job,
         )
 
-    def moved(self, entry: Entry, action: Reschedule) -> None:
+    def moved(self, entry: LoggedJob, action: Reschedule) -> None:
         """Log that an edit moved a period."""
         chosen_s, previous_s = action.decision.chosen_s, action.previous_chosen_s
         self.of_job(
@@ -210,7 +188,7 @@ class Journal:
 
     def missed(
         self,
-        entry: Entry,
+        entry: LoggedJob,
         period: str,
         now_s: int,
         reason: str,
@@ -236,13 +214,13 @@ class Journal:
         self,
         operation: str,
         error: str,
-        entry: Entry | None = None,
+        entry: LoggedJob | None = None,
         *,
         period: str | None = None,
         level: Level = Level.ERROR,
         component: Component = Component.CONTROLLER,
     ) -> None:
-        """Log that an operation failed; at WARN it is going to be tried again."""
+        """Log that an operation failed; at WARN it will be tried again."""
         self.event(
             Event.ERROR,
             level,
@@ -254,39 +232,33 @@ class Journal:
             error=error,
         )
 
-    def decisions(self, entry: Entry, decisions: Iterable[Decision]) -> None:
-        """Log decisions and, where that is asked for, how they came about."""
+    def decisions(
+        self, entry: LoggedJob, decisions: Iterable[Decision], *, schedule_text: str = ""
+    ) -> None:
+        """Log decisions and, with --explain, how they came about.
+
+        `schedule_text` is what they were made from, if the job has been edited since.
+        """
+        text = schedule_text or entry.schedule_text
         for decision in decisions:
-            self._do(partial(self._decision, entry, decision, self._clock.now_ns()))
+            self._do(partial(self._decision, entry, decision, text, self._clock.now_ns()))
 
-    def _decision(self, entry: Entry, decision: Decision, time_ns: int) -> None:
-        if self._writes_quickly and decision.chosen_s is not None:
-            text = decision_text(
-                decision,
-                namespace=entry.namespace,
-                name=entry.name,
-                time_ns=time_ns,
-                schedule_text=entry.schedule_text,
-            )
-            self._put(time_ns, text)
-            return
-        for each in self._of_decision(entry, decision, time_ns):
-            self._put(time_ns, each)
-
-    def _of_decision(self, entry: Entry, decision: Decision, time_ns: int) -> Iterator[Record]:
-        yield from decision_records(
+    def _decision(self, entry: LoggedJob, decision: Decision, text: str, time_ns: int) -> None:
+        for each in decision_records(
             decision,
             namespace=entry.namespace,
             name=entry.name,
             time_ns=time_ns,
-            schedule_text=entry.schedule_text,
+            schedule_text=text,
             resource_uid=entry.uid,
             level=self._level,
-        )
+        ):
+            self._put(time_ns, each)
         if self._explain:
-            yield from explain_records(
+            for each in explain_records(
                 decision, namespace=entry.namespace, name=entry.name, time_ns=time_ns
-            )
+            ):
+                self._put(time_ns, each)
 
     def _do(self, write: Callable[[], None]) -> None:
         if self._held is None:
@@ -294,54 +266,50 @@ class Journal:
         else:
             self._held.append(write)
 
-    def _put(self, time_ns: int, line: Record | str) -> None:
-        """Write a record, or the line of one."""
+    def _put(self, time_ns: int, made: Record) -> None:
         try:
             if self.lost:
-                lost = f"{self.lost} lines could not be written"
-                told = record(
+                text = f"{self.lost} lines could not be written"
+                lost = record(
                     Event.ERROR,
                     time_ns,
                     Level.ERROR,
                     namespace="",
                     name="",
                     operation="log",
-                    error=lost,
+                    error=text,
                 )
-                self._writer.write(told)
+                self._writer.write(lost)
                 self.lost = 0
-            if isinstance(line, str):
-                self._writer.write_line(line)
-            else:
-                self._writer.write(line)
+            self._writer.write(made)
         except OSError:
             self.lost += 1
 
 
 def _opened(path: str) -> int:
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOCTTY | os.O_NOFOLLOW
-    # Nobody shares it, and to a regular file it means nothing. A named pipe that nobody reads is
-    # an OSError with it, and would be waited for without.
+    # O_NONBLOCK does nothing to a regular file. A named pipe without a reader is an OSError with
+    # it; without it, open would wait for a reader.
     return os.open(path, flags | os.O_NONBLOCK, 0o640)
 
 
 def _shared(descriptor: int) -> tuple[int, Callable[[int, bytes], int]]:
-    """How to write, and where to, without ever being held up by who reads from `descriptor`.
+    """The descriptor and the function to write with, so that a slow reader never blocks us.
 
-    Runs inherit it and expect it to block, so it must stay as it is.
+    Runs inherit `descriptor` and expect it to block, so its flags must not change.
     """
     try:
         mode = os.fstat(descriptor).st_mode
     except OSError:
-        return descriptor, os.write  # it is closed: that is told with the first line
+        return descriptor, os.write  # it is closed: the first line fails and is counted
     if stat.S_ISSOCK(mode):
         return descriptor, _sender(descriptor)
     if not stat.S_ISFIFO(mode) and not os.isatty(descriptor):
         return descriptor, os.write
     flags = os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-    try:  # the same pipe or terminal, opened once more, for ourselves
+    try:  # open the same pipe or terminal again, with flags of our own
         return os.open(f"/proc/self/fd/{descriptor}", flags), os.write
-    except OSError:  # it is another user's
+    except OSError:  # it belongs to another user
         return descriptor, _write_if_room
 
 
@@ -357,16 +325,16 @@ def _sender(descriptor: int) -> Callable[[int, bytes], int]:
 
 
 def _write_if_room(descriptor: int, data: bytes) -> int:
-    """Write what a pipe takes at once if it takes anything, and if nobody else is quicker."""
+    """Write as much as the pipe takes at once, if it has room."""
     from select import PIPE_BUF
 
     if not _has_room(descriptor, 0):
-        raise BlockingIOError("it is full")
+        raise BlockingIOError("the pipe is full")
     return os.write(descriptor, data[:PIPE_BUF])
 
 
 def _has_room(descriptor: int, timeout_s: float) -> bool:
-    """Wait until something can be written, or that fails at once; False: not within that time."""
+    """Wait until a write would not block; False if that takes longer than `timeout_s`."""
     import select
 
     poll = select.poll()

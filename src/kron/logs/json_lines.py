@@ -1,7 +1,7 @@
 """The JSON format: a line is one object with the same keys, `timestamp` first, all values text.
 
-It is written in ASCII, so that nothing in it can break a line or move a cursor. This module is
-imported when JSON is met, not before: `json` takes its time.
+Lines are ASCII, so that nothing in them can break a line or move a cursor. This module is imported
+only when JSON is used, because importing `json` is slow.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kron.logs.event import Event
 from kron.logs.record import KEY, Record, from_values, repeated
 from kron.logs.timestamp import read_timestamp, timestamp_text
 
-# Objects become tuples of pairs, so that a key given twice is seen; arrays stay lists.
+# Objects become tuples of pairs, so that a repeated key is noticed; arrays stay lists.
 _DECODER = JSONDecoder(object_pairs_hook=tuple)
 _USUAL_KEYS = frozenset(("timestamp", "level", "component", "event")).union(
     *(event.fields for event in Event)
@@ -38,7 +38,7 @@ def json_pair(key: str, value: str) -> str:
 
 
 def read_json(line: str) -> Record:
-    """The record of a line (without its line break); a `ParseError` if it is none."""
+    """The record of a line (without its line break); a `ParseError` if the line has none."""
     try:
         pairs = _DECODER.decode(line)
     except JSONDecodeError as error:
@@ -46,7 +46,9 @@ def read_json(line: str) -> Record:
         start = min(error.pos, len(line))
         raise ParseError.single(line, Code.TEXT, message, start=start, end=start + 1) from None
     except (ValueError, RecursionError):  # a number of 10,000 digits, a nest of brackets
-        raise ParseError.single(line, Code.TEXT, "the line is not an object of texts") from None
+        raise ParseError.single(
+            line, Code.TEXT, "the line is not an object with text values"
+        ) from None
     try:
         return _record(pairs)
     except KronError as error:
@@ -61,23 +63,17 @@ def _record(pairs: object) -> Record:
         raise repeated(key for key, _ in pairs)
     for key, value in pairs:
         if type(value) is not str:
-            message = f"the value of {quoted(key)} is not text: all values stand in quotes"
+            message = f"the value of {quoted(key)} is not text: every value is in quotes"
             raise KronError(Code.TEXT, message)
-    if not _USUAL_KEYS.issuperset(values):
-        _check_keys(values)
-    timestamp = values.pop("timestamp", None)
-    if timestamp is None:
-        wrapped = any(key in values for key in _WRAPPERS)
-        fix = "take the line out of its wrapping: journalctl -o cat" if wrapped else ""
-        raise KronError(Code.TEXT, 'the object has no "timestamp"', fix=fix)
-    return from_values(read_timestamp(timestamp), values)
-
-
-def _check_keys(values: dict[str, str]) -> None:
-    for key in values:
-        if not re.fullmatch(KEY, key):
+        if key not in _USUAL_KEYS and not re.fullmatch(KEY, key):
             raise KronError(
                 Code.TEXT,
                 f"{quoted(key)} cannot be the name of a field",
                 fix="letters, digits, and _ . - after the first letter",
             )
+    timestamp = values.pop("timestamp", None)
+    if timestamp is None:
+        wrapped = any(key in values for key in _WRAPPERS)
+        fix = "remove what wraps the line: journalctl -o cat" if wrapped else ""
+        raise KronError(Code.TEXT, 'the object has no "timestamp"', fix=fix)
+    return from_values(read_timestamp(timestamp), values)

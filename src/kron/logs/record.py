@@ -1,7 +1,7 @@
-"""A record: one event of a log, the same whichever format it is written in.
+"""A record: one event of a log, independent of the format of its line.
 
-Values are text here. `record` makes one from typed values and holds it to the vocabulary; what a
-reader finds may be of a later version and hold more (`from_values`).
+All values are text. `record` makes one from typed values and enforces the vocabulary. A record that
+was read (`from_values`) may come from a later version and have other events and fields.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from kron.core.distribution import format_number
 from kron.core.errors import Code, KronError, did_you_mean, quoted
 from kron.core.frozen import Frozen
 from kron.core.instant import to_text
+from kron.core.tokens import format_number
 from kron.logs.event import Component, Event, Level
 from kron.logs.timestamp import FIRST_NS, LAST_NS
 
@@ -35,22 +35,21 @@ _HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 class FieldError(KronError):
-    """What is wrong with one field of a line, by its name: the format knows where it stands."""
+    """An error in one field of a line. The reader of the format adds the field's position."""
 
     def __init__(self, code: Code, key: str, message: str, fix: str = "") -> None:
         super().__init__(code, message, fix)
-        self.args = (code, key, message, fix)
         self.key = key
 
 
 class Record(Frozen):
-    """One event: when it was logged, how much it matters, where it comes from, what it says."""
+    """One event: when it was logged, its level, its component and its fields."""
 
     time_ns: int
     level: Level
     component: Component
     event: str
-    """An `Event`, or the name of one that this version does not know."""
+    """An `Event`, or the name of an event that this version does not know."""
     fields: tuple[tuple[str, str], ...]
 
     def get(self, key: str) -> str | None:
@@ -75,20 +74,22 @@ def record(
     /,
     **values: Value,
 ) -> Record:
-    """A record that keeps to the vocabulary; a `ValueError` says where it does not.
+    """A record of the vocabulary; a `ValueError` names the fields that are missing or unknown.
 
-    A field that may lack and is None is left out; a required one that is None is empty.
+    An optional field that is None is left out; a required one that is None is empty.
     """
     level = level or event.level
     component = component or event.component
     if level not in event.levels or component not in event.components:
-        raise ValueError(f"the event {event} is not of {level} and {component}")
+        raise ValueError(f"the event {event} does not have level {level} and component {component}")
     if not FIRST_NS <= time_ns <= LAST_NS:
         raise ValueError(f"{time_ns} ns is outside the years 1 to 9999")
     unknown = values.keys() - set(event.fields)
     lacking = event.required - values.keys()
     if unknown or lacking:
-        raise ValueError(f"the event {event} lacks {sorted(lacking)}, has not {sorted(unknown)}")
+        raise ValueError(
+            f"the event {event} lacks {sorted(lacking)}, does not have {sorted(unknown)}"
+        )
     fields = tuple(
         (key, text_of(values[key]))
         for key in event.fields
@@ -115,9 +116,9 @@ def text_of(value: Value) -> str:
 
 
 def joined(text: str) -> str:
-    """`text` with every two halves of a character that stand side by side made one.
+    """`text` with each pair of adjacent surrogates replaced by the character that they make.
 
-    JSON writes a character beyond U+FFFF as its two halves, so that it could not tell these apart.
+    JSON writes a character beyond U+FFFF as such a pair, so a reader could not tell the two apart.
     """
     if text.isascii() or not _HALVES.search(text):
         return text
@@ -125,17 +126,17 @@ def joined(text: str) -> str:
 
 
 def from_values(time_ns: int, values: dict[str, str]) -> Record:
-    """The record that a line holds, its level, component and event among the values."""
+    """The record of a line whose level, component and event are among the values."""
     level = _known(values, "level", _LEVELS)
     component = _known(values, "component", _COMPONENTS)
     event = values.pop("event", "")
     if not event:
-        raise FieldError(Code.TEXT, "event", "the line does not say which event it is")
+        raise FieldError(Code.TEXT, "event", "the line has no event")
     return Record(time_ns, level, component, _EVENTS.get(event, event), tuple(values.items()))
 
 
 def repeated(keys: Iterable[str]) -> FieldError:
-    """The error for a line that gives one of its fields twice."""
+    """The error for a line that has a field twice."""
     seen: set[str] = set()
     for key in keys:
         if key in seen:
@@ -150,12 +151,12 @@ def _known(values: dict[str, str], key: str, choices: dict[str, _Choice]) -> _Ch
     if choice is not None:
         return choice
     if not name:
-        raise FieldError(Code.TEXT, key, f"the line does not say its {key}")
+        raise FieldError(Code.TEXT, key, f"the line has no {key}")
     message = f"the {key} {quoted(name)} does not exist: it is one of {', '.join(choices)}"
     raise FieldError(Code.VALUE_UNKNOWN, key, message, fix=did_you_mean(name, choices))
 
 
 def _moment_text(moment: datetime) -> str:
     if moment.tzinfo is None:
-        raise ValueError(f"{moment.isoformat()} has no time zone, so it names no instant")
+        raise ValueError(f"{moment.isoformat()} has no time zone, so it is not an instant")
     return to_text(int((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() // 1))

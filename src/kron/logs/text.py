@@ -1,7 +1,7 @@
-"""The text format of seed 002: a timestamp, then `key=value` with a space before each.
+"""The text format: a timestamp, then `key=value` with a space before each.
 
-A value stands between double quotes when it has to, and whatever a line or a terminal would obey
-is escaped: one event is one line. `read_text` is the exact inverse of `write_text`.
+A value is quoted where necessary, and characters that would break the line or control a terminal
+are escaped: one event is one line. `read_text` is the exact inverse of `write_text`.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from kron.logs.timestamp import TIMESTAMP, read_timestamp, timestamp_text
 VALUE = r'(?:"(?:[^"\\\x00-\x1f\x7f]|\\.)*+"|[^"\\\x00-\x20\x7f]*+)'
 """The pattern of a value as it is written."""
 
-# What a bare value may not hold. Spaces, quotes and backslashes because of the format; `=` because
-# many readers of key=value want it quoted; then what is always escaped: control characters, line
-# separators, marks that turn the direction of the text, and halves of characters.
+# Characters that a bare value may not hold. Spaces, quotes and backslashes because of the format;
+# `=` because many readers of key=value want it quoted; then those that are always escaped: control
+# characters, line separators, marks that change the direction of the text, and surrogates.
 _ESCAPED = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
 _NOT_BARE = re.compile(rf'[ "\\={_ESCAPED}]|\A\Z')
-_SURELY_BARE = re.compile(r"[!#-<>-\[\]-~]++").fullmatch  # as nearly every value is; twice as quick
+_SURELY_BARE = re.compile(r"[!#-<>-\[\]-~]++").fullmatch  # nearly every value: twice as fast
 _TO_ESCAPE = re.compile(rf'["\\{_ESCAPED}]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 _START = re.compile(TIMESTAMP)
-# The last group takes the rest of a line that goes on in some other way, so that what is found
-# always adds up to the whole line.
+# The last group takes the rest of a line that continues in any other way, so that the matches
+# always cover the whole line.
 _FIELD = re.compile(
     rf' ({KEY})=(?:"((?:[^"\\\x00-\x1f\x7f]|\\.)*+)"|([^"\\\x00-\x20\x7f]*+))(?![^ ])|(.++)',
     re.DOTALL,
@@ -51,14 +51,14 @@ def write_text(record: Record) -> str:
 
 
 def text_pair(key: str, value: str) -> str:
-    """A field as it stands on a line, with the space before it."""
+    """A field as written on a line, with the space before it."""
     if _SURELY_BARE(value) or not _NOT_BARE.search(value):
         return f" {key}={value}"
     return f' {key}="{_TO_ESCAPE.sub(_escape, value)}"'
 
 
 def read_text(line: str) -> Record:
-    """The record of a line (without its line break); a `ParseError` if it is none."""
+    """The record of a line (without its line break); a `ParseError` if the line has none."""
     start = _START.match(line)
     if start is None:
         raise _no_timestamp(line)
@@ -90,7 +90,7 @@ def _escape(match: re.Match[str]) -> str:
     if short is not None:
         return short
     point = ord(character)
-    # \x only below 0x80: beyond that other languages read it as a byte, not as a character.
+    # \x only below 0x80: above that, other languages read it as a byte, not as a character.
     return f"\\x{point:02x}" if point < 0x80 else f"\\u{point:04x}"
 
 
@@ -99,7 +99,7 @@ def _unescaped(key: str, inside: str) -> str:
         return inside
     unknown = next((found for found in _ESCAPE.finditer(inside) if found[5] is not None), None)
     if unknown is not None:
-        message = f"{quoted(unknown[0])} is no escape: there are {_ESCAPES}"
+        message = f"{quoted(unknown[0])} is not an escape: the escapes are {_ESCAPES}"
         raise FieldError(Code.TEXT, key, message)
     return joined(_ESCAPE.sub(_meant, inside))
 
@@ -123,30 +123,17 @@ def _no_timestamp(line: str) -> ParseError:
 
 
 def _prefixed(line: str, end: int) -> ParseError:
-    """Something else has put its own words before the line. What they end with is not guessed."""
+    """Another program has put text before the line. Where that text ends is not guessed."""
     message = f"the line begins only at column {end + 1}, after {quoted(line[:end])}"
-    fix = "read the log without what journald, syslog or a container adds: journalctl -o cat"
+    fix = "read the log without the prefix of journald, syslog or a container: journalctl -o cat"
     return ParseError.single(line, Code.TEXT, message, end=end, fix=fix)
 
 
 def _malformed(line: str, place: int) -> ParseError:
-    """What is wrong where a line stops being fields."""
+    """The problem at the place where a line stops being fields."""
     again = _START.search(line, place, place + _LOOKED_THROUGH)
     if again is not None and re.match(rf" (?!{KEY}=)", line[place:]):
         return _prefixed(line, again.start())
-    field = re.compile(rf' ({KEY})=("?)').match(line, place)
-    end = len(line)
-    if field is None:
-        message = f"{quoted(line[place:])} is not a field: a space and key=value"
-        fix = "a value with spaces stands between double quotes"
-    elif control := re.compile(r"[\x00-\x1f\x7f]").search(line, field.end()):
-        message = f"there is a bare control character in {quoted(field[1])}"
-        fix = 'it is written as an escape, like "\\x1b"'
-        place, end = control.span()
-    elif field[2]:
-        message = f"the quote in {quoted(field[1])} is not closed, or not followed by a space"
-        fix = 'a quote inside a value is written as \\"'
-    else:
-        message = f"there is a quote or a backslash in {quoted(field[1])}, which is not quoted"
-        fix = 'put the value between double quotes, with \\" and \\\\ inside'
-    return ParseError.single(line, Code.TEXT, message, start=place, end=end, fix=fix)
+    message = f"{quoted(line[place:])} is not a field: a space and key=value"
+    fix = 'quote a value that has a space, " or \\, and escape ", \\ and control characters in it'
+    return ParseError.single(line, Code.TEXT, message, start=place, fix=fix)

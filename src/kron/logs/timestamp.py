@@ -1,5 +1,5 @@
-"""Instants as a log writes them: RFC3339 in UTC, with nanoseconds for when a line was written and
-whole seconds, as `kron.core.instant` has them, for what it speaks of.
+"""Instants in a log: RFC3339 in UTC. The time of a line has nanoseconds; the instants in its fields
+are whole seconds, as in `kron.core.instant`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kron.core.instant import DAY_S, from_text, to_day, to_text
 DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
 TIMESTAMP = rf"{DAY}T{TIME}(?:\.[0-9]{{1,9}})?Z"
-"""The pattern of a timestamp; the day may still be one that no calendar has."""
+"""The pattern of a timestamp. The day may not exist, such as 30 February."""
 
 FIRST_NS = to_day(date.min) * DAY_S * SECOND_NS
 LAST_NS = (to_day(date.max) + 1) * DAY_S * SECOND_NS - 1
@@ -43,12 +43,12 @@ def read_timestamp(text: str) -> int:
 
 
 instant_s = lru_cache(maxsize=4096)(from_text)
-"""`kron.core.instant.from_text`, which remembers: the jobs of a host share their instants."""
+"""`kron.core.instant.from_text` with a cache: the jobs of a host share their instants."""
 
 
 @lru_cache(maxsize=4096)
 def day_start_s(day: str) -> int | None:
-    """The first second of a day written as in `DAY`; None if there is no such day."""
+    """The first second of a day written as in `DAY`; None if the day does not exist."""
     try:
         return to_day(date.fromisoformat(day)) * DAY_S
     except ValueError:

@@ -1,4 +1,4 @@
-"""The writer: records to lines on a stream, those of a level that is wanted.
+"""The writer: records to lines on a stream, from a given level up.
 
 It has no clock and no buffer: a record carries its time, and is written before `write` returns.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Stream(Protocol):
-        """Where the lines go: a file opened as `open(path, "ab", buffering=0)`, for example."""
+        """The stream of the lines, for example `open(path, "ab", buffering=0)`."""
 
         def write(self, data: bytes, /) -> int | None:
             """As `io.RawIOBase.write`: how many bytes were taken, None for not now."""
@@ -33,8 +33,8 @@ class Format(StrEnum):
 class Writer:
     """Writes records to a stream, each as one line and, if the stream takes it whole, one write.
 
-    An `OSError` of the stream goes to the caller, who knows whether to stop or to go on. The line
-    is lost then; should it have been torn, the next one still begins on a line of its own.
+    An `OSError` of the stream goes to the caller, which decides whether to go on. That line is
+    lost; if a part of it was written, the next one still begins on a new line.
     """
 
     __slots__ = ("_least", "_line", "_stream", "_torn")
@@ -48,29 +48,26 @@ class Writer:
         self._torn = False
 
     def wants(self, level: Level) -> bool:
-        """Whether a record of this level would be written, so that others need not be made."""
+        """Whether a record of this level would be written; if not, there is no need to make one."""
         return level.reaches(self._least)
 
     def write(self, record: Record) -> None:
-        """Write the record, unless its level is below the one that is wanted."""
-        if self.wants(record.level):
-            self.write_line(self._line(record))
-
-    def write_line(self, text: str) -> None:
-        """Write what `line_of` the format has made of a record of a level that is wanted."""
-        line = (text + "\n").encode()
+        """Write the record, unless its level is too low."""
+        if not self.wants(record.level):
+            return
+        line = f"{self._line(record)}\n".encode()
         if self._torn:
             line = b"\n" + line
         while line:
             taken = self._stream.write(line)
             if not taken:
-                raise BlockingIOError("the log takes no more at the moment")
+                raise BlockingIOError("the log is full at the moment")
             self._torn = taken < len(line)
             line = line[taken:]
 
 
 def line_of(form: Format) -> Callable[[Record], str]:
-    """The function that writes a record in this format."""
+    """The function that makes the line of a record in this format."""
     if form is Format.TEXT:
         return write_text
     from kron.logs.json_lines import write_json

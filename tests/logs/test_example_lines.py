@@ -1,7 +1,7 @@
-"""Every example line of seed 002: read as it stands, and written again field by field.
+"""The first example lines of the log format: each must still be read and written.
 
-What depends on the engine is another value here (the seed's hash is shortened and its chosen time
-made up); every other value must be the seed's own.
+Values that depend on the engine differ (in the examples the hash is shortened and the chosen time
+made up); every other value must be the same.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def read(line: str) -> Record:
 
 
 def ours(time_ns: int, *, level: Level = Level.DEBUG) -> dict[str, Record]:
-    """Our own records of the seed's decision, by event."""
+    """Our own records of the decision in the examples, by event."""
     trace = kron.trace(
         kron.parse_schedule(BACKUP),
         identity="prod/db-backup",

@@ -1,0 +1,69 @@
+"""The announcer of `kron.runtime`: what happens to periods becomes lines of the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+
+from kron.core.decision import Decision
+from kron.core.generic import Generic
+from kron.core.instant import to_text
+from kron.engine.actions import Reschedule, Settle, SettleMany
+from kron.engine.ledger import Intent
+from kron.logs.event import Event
+from kron.logs.journal import Journal
+from kron.runtime.tracked import TrackedJob
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    Tracked = TypeVar("Tracked", bound=TrackedJob[Any])
+else:
+    Tracked = None
+
+MANY = 16
+"""From this many jobs on, their lines are logged after their runs have started."""
+
+
+class JournalAnnouncer(Generic[Tracked]):
+    """Logs what the scheduler decides. An adapter that has more to say adds to it."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    def held(self, jobs: int) -> AbstractContextManager[None]:
+        """Where many jobs are due at once, write their lines after their runs have started."""
+        return self._journal.held() if jobs >= MANY else nullcontext()
+
+    def clock_changed(self, now_s: int, shift_s: float) -> None:
+        """The wall clock was set."""
+        self._journal.event(Event.CLOCK_CHANGED, now=to_text(now_s), shift_s=shift_s)
+
+    def waits_for_clock(self, job: Tracked, now_s: int) -> None:
+        """The clock is behind what the job's ledger has: it does not run until it catches up."""
+        self._journal.of_job(Event.CLOCK_CHANGED, job.entry, now=to_text(now_s))
+
+    def decided(self, job: Tracked, decisions: Iterable[Decision], schedule_text: str = "") -> None:
+        """Times were chosen, by `schedule_text` if the job was edited since."""
+        self._journal.decisions(job.entry, decisions, schedule_text=schedule_text)
+
+    def triggered(self, job: Tracked, intent: Intent, now_s: int) -> None:
+        """A period is due, and its run is about to start."""
+        self._journal.trigger(job.entry, intent.nominal_s, intent.chosen_s, now_s)
+
+    def settled(self, job: Tracked, end: Settle, now_s: int) -> None:
+        """A period ended without a run."""
+        self._journal.settled(job.entry, end, now_s, active_job=job.active_run)
+
+    def settled_many(self, job: Tracked, end: SettleMany, now_s: int) -> None:
+        """Many periods were missed."""
+        self._journal.settled_many(job.entry, end, now_s)
+
+    def moved(self, job: Tracked, move: Reschedule) -> None:
+        """An edit moved a period."""
+        self._journal.moved(job.entry, move)
+
+    def suspended(self, job: Tracked, *, suspend: bool) -> None:
+        """The job was suspended, or resumed."""
+        self._journal.of_job(Event.SUSPENDED, job.entry, suspend=suspend)
