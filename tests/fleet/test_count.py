@@ -77,6 +77,7 @@ CONSTRAINTS = (
 )
 
 
+@pytest.mark.heavy
 def test_days_on_which_clocks_are_set_are_counted_as_the_agenda_has_them() -> None:
     random = Random(20260301)
     zones = random_zones(random)
@@ -95,6 +96,7 @@ def test_days_on_which_clocks_are_set_are_counted_as_the_agenda_has_them() -> No
             done += 1
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("zone", "at"),
     [
@@ -260,7 +262,7 @@ def test_what_is_known_without_a_draw_is_not_drawn(
     def decide_at(*_: object) -> Decision:
         raise AssertionError("a decision was made")
 
-    monkeypatch.setattr("kron.fleet.firing.decide_at", decide_at)
+    monkeypatch.setattr("kron.fleet.count.decide_at", decide_at)
     jobs = [job(text, f"prod/{number}") for number in range(200)]
     one = count_firings(jobs[:1], MONDAY, 4, by_minute=by_minute)
     tally = count_firings(jobs, MONDAY, 4, by_minute=by_minute)

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 import kron
 from kron import Code, KronError
 from kron.core.duration import SECOND_NS, format_duration, parse_duration
-from kron.jobs.advice import Advice, advise
 from kron.jobs.crontab.conversion import (
     AUTO,
     PROPOSED_S,
@@ -30,13 +29,14 @@ from kron.jobs.crontab.conversion import (
     convert,
     proposed_ns,
 )
-from kron.jobs.crontab.crontab import Kind
+from kron.jobs.crontab.crontab import CrontabKind
 from kron.jobs.crontab.environment import LOGIN, MOST_VARIABLES, OF_CRON
-from kron.jobs.crontab.names import Names, name_of
+from kron.jobs.crontab.names import name_of
 from kron.jobs.crontab.note import NoteCode
 from kron.jobs.document import KEPT_FINDINGS, Document, read_document
 from kron.jobs.entry import Entry
 from kron.jobs.task import Task
+from kron.lint import Advice, advise
 from tests.core.random_cron import random_expression
 from tests.core.schedules import cron_texts
 from tests.jobs.crontabs import HOMES, PATHS, ROOT, read, read_text
@@ -141,7 +141,9 @@ _LINES = st.one_of(
 def test_any_crontab_reads_back_as_the_same_jobs(
     lines: list[str], spread: int | None, environment: bool
 ) -> None:
-    crontab = read_text("".join(f"{line}\n" for line in lines), kind=Kind.SYSTEM, zone="Asia/Tokyo")
+    crontab = read_text(
+        "".join(f"{line}\n" for line in lines), kind=CrontabKind.SYSTEM, zone="Asia/Tokyo"
+    )
     conversion = convert(crontab, spread=spread, environment=environment)
     before, after = list(crontab.entries), list(read_back(conversion).entries)
     for old, new in zip(before, after, strict=True):
@@ -167,7 +169,7 @@ def test_any_crontab_reads_back_as_the_same_jobs(
 
 def test_without_the_environment_of_cron_only_what_the_crontab_sets_is_left() -> None:
     text = "PATH=/x\nLANG=C\nSHELL=/bin/bash\n0 3 * * * root a\nHOME=/srv\n0 4 * * * root b\n"
-    crontab = read_text(text, kind=Kind.SYSTEM)
+    crontab = read_text(text, kind=CrontabKind.SYSTEM)
     first, second = read_back(convert(crontab, environment=False)).entries
     assert first.task.env == (("PATH", "/x"), ("LANG", "C"))
     assert (first.task.cwd, first.task.shell) == ("", "/bin/bash")
@@ -178,7 +180,7 @@ def test_without_the_environment_of_cron_only_what_the_crontab_sets_is_left() ->
 @pytest.mark.parametrize("environment", [True, False])
 def test_a_setting_for_cron_stays_with_a_command_that_names_it(environment: bool) -> None:
     text = 'MAILTO=me\n* * * * * root a\n* * * * * root mail -s x "$MAILTO"\n'
-    crontab = read_text(text, kind=Kind.SYSTEM)
+    crontab = read_text(text, kind=CrontabKind.SYSTEM)
     plain, mailing = read_back(convert(crontab, environment=environment)).entries
     assert "MAILTO" not in dict(plain.task.env)
     assert dict(mailing.task.env)["MAILTO"] == "me"
@@ -255,15 +257,6 @@ def test_run_parts_is_carried_over_with_advice() -> None:
     conversion = convert(read("/etc/crontab"))
     assert [note.code for note in conversion.notes] == [NoteCode.RUN_PARTS] * 4
     assert len(list(read_back(conversion).entries)) == 4
-
-
-def test_several_crontabs_can_become_one_file() -> None:
-    names = Names()
-    conversions = [convert(read(path), names=names) for path in PATHS]
-    text = "".join(conversion.text for conversion in conversions)
-    document = read_document(text.encode(), "/etc/krond.d/all.kron")
-    assert document.findings == ()
-    assert len(document.entries) == sum(len(list(read(path).entries)) for path in PATHS)
 
 
 # --- running what was converted
@@ -410,6 +403,7 @@ def test_a_window_longer_than_windows_may_be_is_an_error() -> None:
     assert entry.schedule.window.duration_ns == 366 * 24 * 60 * MINUTE_NS
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "zone", ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"]
 )
@@ -421,7 +415,7 @@ def test_no_window_reaches_the_next_period_in_any_year(zone: str) -> None:
         hours = ",".join(str(random.randrange(24)) for _ in range(random.randint(1, 3)))
         lines.append(f"{random.randrange(60)} {hours} * * * root x\n")
     lines += ["10 2,3 * * * root x\n", "30 1,2,3 * * * root x\n", "0 0,23 * * * root x\n"]
-    crontab = read_text("".join(lines), kind=Kind.SYSTEM, zone=zone)
+    crontab = read_text("".join(lines), kind=CrontabKind.SYSTEM, zone=zone)
     windows = 0
     for spread in (AUTO, 25 * MINUTE_NS):
         for entry in read_back(convert(crontab, spread=spread)).entries:
@@ -440,7 +434,7 @@ def test_no_window_reaches_the_next_period_in_any_year(zone: str) -> None:
 def test_lint_has_nothing_to_say_about_proposed_windows(zone: str) -> None:
     every = "".join(f"*/{minutes} * * * * root x\n" for minutes in range(1, 60))
     crontabs = [read(path, zone=zone) for path in PATHS]
-    crontabs.append(read_text(every, kind=Kind.SYSTEM, zone=zone))
+    crontabs.append(read_text(every, kind=CrontabKind.SYSTEM, zone=zone))
     documents = [read_back(convert(crontab, spread=AUTO), crontab.path) for crontab in crontabs]
     findings = list(advise(documents, now=datetime(2026, 1, 1, tzinfo=UTC), host=None))
     about_windows = (Advice.WINDOW_NARROW, Advice.WINDOW_OVERLAP, Advice.WINDOW_MISSING)

@@ -15,12 +15,19 @@ from hypothesis import strategies as st
 import kron
 from kron import Code, KronError, ParseError
 from kron.core.cron import SHORTHANDS
-from kron.jobs.crontab.crontab import POLICY, Crontab, Kind, Place, place_of, read_crontab
+from kron.jobs.crontab.crontab import (
+    POLICY,
+    Crontab,
+    CrontabKind,
+    CrontabPlace,
+    place_of,
+    read_crontab,
+)
 from kron.jobs.crontab.environment import MOST_VARIABLES
 from kron.jobs.crontab.line import read_setting, split_command
+from kron.jobs.crontab.local import system_zone
 from kron.jobs.crontab.names import Names, name_of
 from kron.jobs.crontab.note import NoteCode
-from kron.jobs.crontab.zone import system_zone
 from kron.jobs.document import KEPT_FINDINGS
 from kron.jobs.entry import Entry
 from kron.jobs.finding import Finding, Severity
@@ -250,7 +257,7 @@ def test_a_setting_holds_for_the_lines_after_it_only() -> None:
 
 
 def test_a_job_has_the_environment_that_cron_makes_and_nothing_else() -> None:
-    entry = only(read_text("0 3 * * * root run\n", kind=Kind.SYSTEM))
+    entry = only(read_text("0 3 * * * root run\n", kind=CrontabKind.SYSTEM))
     assert entry.task.env == (
         ("SHELL", "/bin/sh"),
         ("PATH", "/usr/bin:/bin"),
@@ -266,7 +273,7 @@ def test_a_job_has_the_environment_that_cron_makes_and_nothing_else() -> None:
 
 def test_shell_home_and_path_can_be_set_and_the_job_runs_in_home() -> None:
     text = "SHELL=/bin/bash\nHOME=/srv\nPATH=/x:/y\nMAILTO=me\n0 3 * * * root run\n"
-    task = only(read_text(text, kind=Kind.SYSTEM)).task
+    task = only(read_text(text, kind=CrontabKind.SYSTEM)).task
     assert dict(task.env) == {
         "SHELL": "/bin/bash",
         "HOME": "/srv",
@@ -289,7 +296,7 @@ def test_the_login_name_cannot_be_set(name: str) -> None:
 
 def test_a_user_that_is_not_known_is_noted_once_and_has_no_home() -> None:
     text = "0 3 * * * ghost run\n0 4 * * * ghost run\nX=1\n0 5 * * * ghost run\n"
-    crontab = read_text(text, kind=Kind.SYSTEM)
+    crontab = read_text(text, kind=CrontabKind.SYSTEM)
     assert marked(crontab.notes) == [(NoteCode.USER_UNKNOWN, "ghost")]
     for entry in crontab.entries:
         assert entry.task.user == "ghost"
@@ -304,7 +311,7 @@ def test_a_crontab_of_nobody_in_particular_names_no_user() -> None:
 
 
 def test_a_home_that_does_not_exist_by_its_name_is_not_run_in() -> None:
-    crontab = read_text("0 3 * * * nobody run\n", kind=Kind.SYSTEM)
+    crontab = read_text("0 3 * * * nobody run\n", kind=CrontabKind.SYSTEM)
     task = only(crontab).task
     assert (task.cwd, dict(task.env)["HOME"]) == ("/", "/nonexistent")
     assert marked(crontab.notes) == [(NoteCode.HOME, "nobody")]
@@ -409,7 +416,7 @@ def test_a_command_is_split_as_debians_cron_does_it(written: str) -> None:
 
 
 def test_spaces_before_the_command_go_and_those_in_it_stay() -> None:
-    entry = only(read_text("  0 3 * * *\troot \t echo  'a  b' \n", kind=Kind.SYSTEM))
+    entry = only(read_text("  0 3 * * *\troot \t echo  'a  b' \n", kind=CrontabKind.SYSTEM))
     assert entry.task.command == "echo  'a  b' "
 
 
@@ -537,6 +544,21 @@ def test_an_error_has_its_code_and_its_place(text: str, expected: list[tuple[Cod
 
 
 @pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("A=", 'the setting "A" has no value'),
+        ('A="b', 'a quote in the setting "A" is never closed'),
+        ("A='b' # c", 'there is more after the quoted value of the setting "A"'),
+        ("export A=b", 'there is a shell\'s export before "A"'),
+    ],
+)
+def test_a_malformed_setting_is_reported_with_its_own_cause(text: str, words: str) -> None:
+    [finding] = read_text(f"{text}\n").findings
+    assert finding.message == words
+    assert finding.fix
+
+
+@pytest.mark.parametrize(
     ("text", "code", "mark", "fix"),
     [
         ("0 0 * * * /bin/run now", Code.FIELD_VALUE, "/bin/run", "the user before the command"),
@@ -553,7 +575,7 @@ def test_an_error_has_its_code_and_its_place(text: str, expected: list[tuple[Cod
 def test_an_error_in_a_system_crontab_says_what_to_write(
     text: str, code: Code, mark: str, fix: str
 ) -> None:
-    crontab = read_text(f"{text}\n", kind=Kind.SYSTEM)
+    crontab = read_text(f"{text}\n", kind=CrontabKind.SYSTEM)
     assert marked(crontab.findings) == [(code, mark)]
     assert fix in crontab.findings[0].fix
 
@@ -579,7 +601,9 @@ def test_a_setting_that_is_wrong_does_not_hold() -> None:
 def test_bytes_that_are_no_crontab_are_one_error_with_its_place(
     data: bytes, code: Code, line: int, column: int
 ) -> None:
-    crontab = read_crontab(data, "/c", Place(Kind.USER), zone="UTC", home_of=HOMES.get)
+    crontab = read_crontab(
+        data, "/c", CrontabPlace(CrontabKind.USER), zone="UTC", home_of=HOMES.get
+    )
     assert [(f.code, f.line, f.start + 1) for f in crontab.findings] == [(code, line, column)]
     assert crontab.lines == ()
 
@@ -596,7 +620,7 @@ def limited(text: str, **limits: int) -> Crontab:
     return read_crontab(
         text.encode(),
         "/c",
-        Place(Kind.USER),
+        CrontabPlace(CrontabKind.USER),
         zone="UTC",
         home_of=HOMES.get,
         limits=kron.Limits(**limits),
@@ -621,6 +645,7 @@ def test_a_file_of_errors_is_read_no_further_than_anybody_would_read_them() -> N
     assert len(crontab.lines) == KEPT_FINDINGS
 
 
+@pytest.mark.heavy
 def test_settings_that_change_before_each_job_do_not_fill_the_memory() -> None:
     pairs = "".join(f"A{number}=b\n* * * * * run\n" for number in range(2_000))
     crontab = read_text(pairs)
@@ -645,7 +670,9 @@ def test_settings_that_change_before_each_job_do_not_fill_the_memory() -> None:
     ],
 )
 def test_hostile_files_are_read_or_refused(data: bytes) -> None:
-    crontab = read_crontab(data, "/c", Place(Kind.SYSTEM), zone="UTC", home_of=HOMES.get)
+    crontab = read_crontab(
+        data, "/c", CrontabPlace(CrontabKind.SYSTEM), zone="UTC", home_of=HOMES.get
+    )
     for finding in [*crontab.findings, *crontab.notes]:
         assert len(str(finding)) < 2_000
 
@@ -660,11 +687,13 @@ _PIECES = st.sampled_from([
 
 @given(
     st.one_of(st.binary(max_size=200), st.lists(_PIECES, max_size=40).map("".join).map(str.encode)),
-    st.sampled_from(Kind),
+    st.sampled_from(CrontabKind),
 )
 @examples(300)
-def test_any_bytes_give_jobs_and_findings_and_never_an_exception(data: bytes, kind: Kind) -> None:
-    crontab = read_crontab(data, "/c", Place(kind), zone="UTC", home_of=HOMES.get)
+def test_any_bytes_give_jobs_and_findings_and_never_an_exception(
+    data: bytes, kind: CrontabKind
+) -> None:
+    crontab = read_crontab(data, "/c", CrontabPlace(kind), zone="UTC", home_of=HOMES.get)
     names = [entry.name for entry in crontab.entries]
     assert len(set(names)) == len(names)
     for entry in crontab.entries:
@@ -739,13 +768,13 @@ def test_a_name_stays_when_other_lines_come_and_go(data: st.DataObject) -> None:
 
 def test_an_identity_is_the_path_and_the_name() -> None:
     crontab = read_crontab(
-        b"* * * * * run\n", "/etc/c", Place(Kind.USER), zone="UTC", home_of=HOMES.get
+        b"* * * * * run\n", "/etc/c", CrontabPlace(CrontabKind.USER), zone="UTC", home_of=HOMES.get
     )
     assert only(crontab).identity == "/etc/c:run"
     crontab = read_crontab(
         b"* * * * * run\n",
         "/etc/c",
-        Place(Kind.USER),
+        CrontabPlace(CrontabKind.USER),
         zone="UTC",
         home_of=HOMES.get,
         node=Node("web-1"),
@@ -766,18 +795,18 @@ def test_equal_schedules_and_environments_are_one_value() -> None:
 @pytest.mark.parametrize(
     ("path", "place"),
     [
-        ("/etc/crontab", Place(Kind.SYSTEM)),
-        ("/etc/../etc/crontab", Place(Kind.SYSTEM)),
-        ("/etc/cron.d/php", Place(Kind.SYSTEM)),
-        ("/var/spool/cron/crontabs/alice", Place(Kind.USER, "alice")),
-        ("/var/spool/cron/tabs/alice", Place(Kind.USER, "alice")),
-        ("/var/spool/cron/alice", Place(Kind.USER, "alice")),
+        ("/etc/crontab", CrontabPlace(CrontabKind.SYSTEM)),
+        ("/etc/../etc/crontab", CrontabPlace(CrontabKind.SYSTEM)),
+        ("/etc/cron.d/php", CrontabPlace(CrontabKind.SYSTEM)),
+        ("/var/spool/cron/crontabs/alice", CrontabPlace(CrontabKind.USER, "alice")),
+        ("/var/spool/cron/tabs/alice", CrontabPlace(CrontabKind.USER, "alice")),
+        ("/var/spool/cron/alice", CrontabPlace(CrontabKind.USER, "alice")),
         ("/etc/cron.daily/x", None),
         ("/home/alice/crontab", None),
         ("crontab", None),
     ],
 )
-def test_the_place_says_whose_crontab_it_is(path: str, place: Place | None) -> None:
+def test_the_place_says_whose_crontab_it_is(path: str, place: CrontabPlace | None) -> None:
     assert place_of(path) == place
 
 

@@ -209,7 +209,7 @@ def test_a_line_with_an_error_takes_no_name() -> None:
             1,
             1,
             "the file begins with a byte order mark",
-            f"take it out: sed -i '1s/^\\xef\\xbb\\xbf//' {PATH}",
+            f"remove it: sed -i '1s/^\\xef\\xbb\\xbf//' {PATH}",
             id="a byte order mark",
         ),
         pytest.param(
@@ -217,11 +217,11 @@ def test_a_line_with_an_error_takes_no_name() -> None:
             1,
             4,
             "the lines end with a carriage return, as on Windows",
-            f"take them out: sed -i 's/\\r$//' {PATH}",
+            f"remove them: sed -i 's/\\r$//' {PATH}",
             id="Windows line ends",
         ),
         pytest.param(
-            b"\r\n", 1, 1, "the lines end with a carriage return", "take them out", id="a blank one"
+            b"\r\n", 1, 1, "the lines end with a carriage return", "remove them", id="a blank one"
         ),
         pytest.param(
             "# x\n# caf\u00e9\n".encode("latin-1"),
@@ -335,6 +335,7 @@ def test_any_bytes_are_a_document(data: bytes) -> None:
     shown(read_document(data, PATH))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "unit",
     [
@@ -363,6 +364,7 @@ def test_the_time_grows_no_faster_than_the_file(unit: bytes) -> None:
     assert cost(4_000) < 8 * max(cost(1_000), 0.040)
 
 
+@pytest.mark.heavy
 def test_many_jobs_take_time_in_proportion() -> None:
     def cost(count: int) -> float:
         text = "\n".join(job(f"job-{number}") for number in range(count)).encode()

@@ -15,7 +15,7 @@ import pytest
 
 from kron import Code, KronError, Limits
 from kron.jobs.editing import current_bytes, edit_file
-from kron.jobs.source import Access, own_access
+from kron.jobs.source import FileAccess, own_access
 from tests.jobs.test_source import (
     JOB,
     STRANGER,
@@ -38,7 +38,7 @@ def names_in(directory: Path) -> list[str]:
     return sorted(path.name for path in directory.iterdir())
 
 
-def put(path: Path, text: str = NEW, access: Access | None = None) -> None:
+def put(path: Path, text: str = NEW, access: FileAccess | None = None) -> None:
     edit_file(str(path), access or own_access(), lambda _: text)
 
 
@@ -91,7 +91,7 @@ def test_the_mode_is_kept(place: Path, mode: int) -> None:
 def test_the_owner_and_the_group_are_kept(place: Path) -> None:
     path = made(place / "x.kron", mode=0o640)
     os.chown(path, STRANGER, STRANGER + 1)
-    put(path, access=Access(STRANGER))
+    put(path, access=FileAccess(STRANGER))
     status = path.stat()
     assert path.read_text() == NEW
     assert (status.st_uid, status.st_gid) == (STRANGER, STRANGER + 1)
@@ -319,6 +319,7 @@ for number in range(5):
 """
 
 
+@pytest.mark.heavy
 def test_eight_editors_at_once_lose_nothing(place: Path) -> None:
     path = made(place / "x.kron", OLD.encode())
     editors = [

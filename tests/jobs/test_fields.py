@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kron import Code, KronError, ParseError
 from kron.jobs.fields import FIELDS, LIMIT_FIELDS, REPEATABLE, REQUIRED, STRFTIME_TOKENS
 from kron.jobs.quoting import unquoted
-from kron.jobs.task import UNLIMITED, Destination, Output, Resource
+from kron.jobs.task import UNLIMITED, Destination, LimitedResource, Output
 from tests.soak import examples
 
 SECOND_NS = 10**9
@@ -100,7 +100,7 @@ PLACEHOLDER = "is not {name} or {period}"
 COUNT = "is not a number, nor unlimited"
 SIZE = "is not a number of bytes, nor unlimited"
 NICE = "is not a niceness from -20 to 19"
-SHELL = "is neither true nor the absolute path of a shell"
+SHELL = "is not true, nor the absolute path of a shell"
 
 INVALID = [
     # field, value, what is marked, the message, the fix
@@ -139,8 +139,8 @@ INVALID = [
     ("env", "1A=x", "1A=x", VARIABLE, ""),
     ("env", "A B=x", "A B=x", VARIABLE, ""),
     ("env", "é=x", "é=x", VARIABLE, ""),
-    ("timeout", "0", "0", "a timeout of nothing would stop every run", "leave it out"),
-    ("timeout", "0h0m", "0h0m", "a timeout of nothing would stop every run", ""),
+    ("timeout", "0", "0", "a timeout of 0 would stop every run", "leave it out"),
+    ("timeout", "0h0m", "0h0m", "a timeout of 0 would stop every run", ""),
     ("timeout", "2", "2", 'the duration "2" ends without a unit', "2s for seconds"),
     ("timeout", "2d", "2d", 'unknown unit "d" in the duration "2d"', "write 2d as 48h"),
     ("timeout", "-2h", "-2h", "has a sign", "leave the sign out"),
@@ -204,7 +204,7 @@ def test_a_field_refuses_the_value_and_says_why(
 
 
 def _is_duration(key: str, message: str) -> bool:
-    return key in ("timeout", "grace") and "of nothing" not in message
+    return key in ("timeout", "grace") and "of 0" not in message
 
 
 def test_every_field_has_rows_in_both_tables() -> None:
@@ -222,7 +222,7 @@ def test_every_field_reads_its_own_example() -> None:
 def test_the_fields_that_are_required_repeatable_and_limits_are_fields() -> None:
     assert [FIELDS[key].key for key in (*REQUIRED, *REPEATABLE)] == ["name", "command", "env"]
     assert {key: FIELDS[key].key for key in LIMIT_FIELDS} == {key: key for key in LIMIT_FIELDS}
-    assert list(LIMIT_FIELDS.values()) == list(Resource)
+    assert list(LIMIT_FIELDS.values()) == list(LimitedResource)
 
 
 @pytest.mark.parametrize("key", FIELDS)

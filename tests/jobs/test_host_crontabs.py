@@ -19,12 +19,12 @@ import pytest
 from kron import Code, Limits
 from kron.jobs import source
 from kron.jobs.configuration import Configuration, load
-from kron.jobs.crontab.account import Accounts
-from kron.jobs.crontab.host import TOLD_OF_A_FILE, load_host, watched
+from kron.jobs.crontab.host import SHOWN_OF_A_FILE, load_host, watched
+from kron.jobs.crontab.local import Accounts
 from kron.jobs.crontab.note import NoteCode
 from kron.jobs.finding import Severity
 from kron.jobs.identity import Node
-from kron.jobs.source import Access, own_access
+from kron.jobs.source import FileAccess, own_access
 from tests.jobs.crontabs import PATHS, ROOT
 from tests.jobs.test_source import (
     WITHOUT_PRIVILEGES,
@@ -46,7 +46,7 @@ JOB = b"0 2 * * * /bin/true\n"
 EVIL = b"0 2 * * * /bin/evil\n"
 SPOOL = "var/spool/cron/crontabs"
 SPOOLS = (SPOOL, "var/spool/cron/tabs", "var/spool/cron")
-WHERE_OUTPUT_GOES = "output goes where krond's goes"
+WHERE_OUTPUT_GOES = "output goes to the output of krond"
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def user(host: Path, name: str = ME, data: bytes = JOB, mode: int = 0o600, spool
 
 
 def read(
-    host: Path, *, access: Access | None = None, limits: Limits | None = None
+    host: Path, *, access: FileAccess | None = None, limits: Limits | None = None
 ) -> Configuration:
     return load_host(access or own_access(), root=str(host), limits=limits or Limits())
 
@@ -198,14 +198,6 @@ def test_a_users_crontab_belongs_to_the_user_or_to_root(host: Path, uid: int) ->
     found = read(host)
     assert [entry.task.user for entry in found.entries] == ["daemon"]
     assert warned(found) == []
-
-
-def test_lines_read_are_told(host: Path) -> None:
-    system(host, "a", line() * 3)
-    user(host, data=b"# nothing\n" * 4)
-    told: list[int] = []
-    load_host(own_access(), root=str(host), progress=told.append)
-    assert sum(told) == 7
 
 
 def test_every_crontab_of_the_corpus_can_lie_beside_the_others(
@@ -408,7 +400,7 @@ def test_a_bad_crontab_is_left_out_whole_and_the_others_run(
     first = found.warnings[0]
     assert (first.code, first.severity, first.line) == (code, Severity.WARNING, 0)
     assert first.path == str(path).replace("\x1b", "\\x1b")
-    assert first.message.startswith("nothing of it runs: ")
+    assert first.message.startswith("its jobs do not run: ")
     assert first.message.endswith(reason)
     assert warned(found)[1:] == [(path.name, each.code) for each in found.warnings[1:]]
     assert all("\x1b" not in str(each) for each in found.warnings)
@@ -418,24 +410,25 @@ def test_the_errors_of_a_crontab_are_told_with_their_places_and_nothing_else(hos
     path = system(host, "bad", b"MAILTO=me\n" + b"0 25 * * * nobody x\n" + line("no-such-user"))
     found = read(host)
     assert [str(each).splitlines()[0] for each in found.warnings] == [
-        f"{path}: warning: nothing of it runs: it has 2 errors "
-        "(mend it: a crontab runs whole or, as with cron, not at all) [cron-left-out]",
+        f"{path}: warning: its jobs do not run: it has 2 errors "
+        "(fix it: like cron, krond runs only crontabs without errors) [cron-left-out]",
         f'{path}:2:3: warning: hour: "25" is not between 0 and 23 [cron-field]',
         f'{path}:3:11: warning: there is no user "no-such-user" here '
         "(create it, or name another) [field-value]",
     ]
 
 
+@pytest.mark.heavy
 def test_of_many_errors_or_notes_the_first_are_told_and_the_others_counted(host: Path) -> None:
     system(host, "errors", b"junk\n" * 50)
     system(host, "notes", b"@reboot root x\n" * 70_000)
     warnings = read(host).warnings
     errors = [each for each in warnings if each.path.endswith("errors")]
     notes = [each for each in warnings if each.path.endswith("notes")]
-    assert len(errors) == 1 + TOLD_OF_A_FILE + 1
-    assert errors[-1].message == "there are 30 more errors"
-    assert [each.line for each in notes] == [*range(1, TOLD_OF_A_FILE + 1), 0]
-    assert notes[-1].message == "there are 69,980 more notes"
+    assert len(errors) == 1 + SHOWN_OF_A_FILE + 1
+    assert errors[-1].message == "30 more errors are not shown"
+    assert [each.line for each in notes] == [*range(1, SHOWN_OF_A_FILE + 1), 0]
+    assert notes[-1].message == "69,980 more notes are not shown"
 
 
 @needs_root
@@ -482,7 +475,7 @@ def test_nothing_runs_of_a_directory_that_others_could_write(
     assert len(jobs(found, host)) == 2
     assert not any(job.startswith(f"/{directory}/") for job in jobs(found, host))
     assert warned(found) == [(Path(directory).name, Code.FILE_WRITABLE)]
-    assert found.warnings[0].message.startswith("nothing in it runs: others could write")
+    assert found.warnings[0].message.startswith("no job in it runs: others could write")
 
 
 @needs_root
@@ -514,7 +507,7 @@ def test_of_two_crontabs_of_a_user_only_the_first_runs(host: Path) -> None:
     assert jobs(found, host) == [f"/{SPOOL}/{ME}:true"]
     assert warned(found) == [(ME, NoteCode.TWICE)] * 2
     assert found.warnings[0].message == (
-        f'nothing of it runs: {host}/{SPOOL}/{ME} is the crontab of "{ME}" that runs'
+        f'its jobs do not run: {host}/{SPOOL}/{ME} is the crontab of "{ME}" that runs'
     )
 
 
@@ -544,8 +537,8 @@ def test_what_krond_does_not_do_is_told_and_the_rest_runs(host: Path) -> None:
     assert jobs(found, host) == [f"/{SPOOL}/{ME}:true"]
     assert [str(each).splitlines()[0] for each in found.warnings] == [
         f"{path}:1:1: warning: krond sends no mail ({WHERE_OUTPUT_GOES}) [cron-mail]",
-        f"{path}:2:1: warning: krond runs nothing when the host starts "
-        "(let systemd run it, from a unit with Type=oneshot) [cron-reboot]",
+        f"{path}:2:1: warning: krond has no jobs that run when the host starts "
+        "(use a systemd unit with Type=oneshot) [cron-reboot]",
     ]
 
 
@@ -770,9 +763,12 @@ def test_a_daemon_without_privileges_is_told_what_it_cannot_read(public_place: P
         [
             f"{host}/{path}",
             Code.FILE_UNREADABLE,
-            f"nothing {where} it runs: {host}/{path} cannot be read: Permission denied",
+            f"{effect}: {host}/{path} cannot be read: Permission denied",
         ]
-        for path, where in (("etc/cron.d/secret", "of"), (SPOOL, "in"))
+        for path, effect in (
+            ("etc/cron.d/secret", "its jobs do not run"),
+            (SPOOL, "no job in it runs"),
+        )
     ]
 
 
@@ -781,7 +777,7 @@ def test_a_daemon_without_privileges_is_told_what_it_cannot_read(public_place: P
 
 def test_the_page_says_what_is_left_out_and_why() -> None:
     text = " ".join(page("crontab.md").split())
-    assert f"the first {TOLD_OF_A_FILE} of a file" in text
+    assert f"the first {SHOWN_OF_A_FILE} of a file" in text
     assert f"{Limits().jobs:,} jobs" in text
     assert f"{Limits().file_bytes >> 20} MiB" in text
     table = rows(page("crontab.md"), "## Running crontabs as they are")

@@ -67,7 +67,7 @@ def test_a_host_without_machine_id_is_told_what_to_write(
         find_node("machine-id")
     assert caught.value.code is Code.FILE_UNREADABLE
     assert caught.value.message == f"{tmp_path}/none cannot be read: No such file or directory"
-    assert caught.value.fix == "write --node-id hostname or a text of your own"
+    assert caught.value.fix == "use --node-id hostname or your own text"
 
 
 @pytest.mark.parametrize(

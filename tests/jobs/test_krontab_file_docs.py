@@ -18,7 +18,7 @@ from kron.jobs.document import KEPT_FINDINGS, read_document
 from kron.jobs.fields import FIELDS, STRFTIME_TOKENS
 from kron.jobs.identity import Node, find_node
 from kron.jobs.line import LineReader
-from kron.jobs.source import Access, read_file
+from kron.jobs.source import FileAccess, read_file
 from tests.jobs import test_source as situations
 from tests.jobs.test_source import WITHOUT_PRIVILEGES, made, needs_root, public_place, told_by
 from tests.test_docs import blocks, page, rows
@@ -173,7 +173,7 @@ def test_every_file_is_refused_as_documented(tmp_path: Path, there_is: str) -> N
     tmp_path.chmod(0o755)
     path = FILES[there_is](tmp_path)
     # krond as user 999, as far as that can be set up here.
-    access = Access(999 if "somebody" in there_is else os.geteuid())
+    access = FileAccess(999 if "somebody" in there_is else os.geteuid())
     with pytest.raises(KronError) as caught:
         read_file(str(path), access)
 

@@ -18,7 +18,7 @@ from kron.jobs.entry import Entry
 from kron.jobs.fields import FIELDS
 from kron.jobs.line import LineReader, compose
 from kron.jobs.quoting import join_words
-from kron.jobs.task import DEFAULT_GRACE_NS, Destination, Output, Resource
+from kron.jobs.task import DEFAULT_GRACE_NS, Destination, LimitedResource, Output
 from tests.core.test_syntax import SEED_EXAMPLES
 from tests.jobs.lines import (
     FUZZY_TEXTS,
@@ -88,10 +88,10 @@ def test_a_line_says_everything_about_a_job() -> None:
     assert task.stdout == Output(Destination.FILE, "/var/log/{name}-%Y.log")
     assert task.stderr == Output(Destination.SYSLOG)
     assert task.limits == (
-        (Resource.NOFILE, 1024),
-        (Resource.NPROC, 64),
-        (Resource.AS, 2**29),
-        (Resource.CORE, -1),
+        (LimitedResource.NOFILE, 1024),
+        (LimitedResource.NPROC, 64),
+        (LimitedResource.AS, 2**29),
+        (LimitedResource.CORE, -1),
     )
     assert task.stdin is None
     assert entry.job == Job(entry.identity, entry.schedule)
@@ -459,18 +459,18 @@ def test_what_is_wrong_is_marked(text: str, expected: list[tuple[str, str]]) -> 
         pytest.param(
             f"{HEAD} # nightly",
             '"#',
-            "a comment has a line of its own",
+            "write a comment on a separate line",
             id="comment",
         ),
         pytest.param(
             f"{CRON} #nightly name=a command=b",
             '"#nightly" is not key=value',
-            "a comment has a line of its own",
+            "write a comment on a separate line",
             id="comment before the fields",
         ),
         pytest.param(
             f"{HEAD} @tz(UTC)",
-            'the modifier "@tz(UTC)" stands behind a field',
+            'the modifier "@tz(UTC)" comes after a field',
             "modifiers come before the first field",
             id="modifier",
         ),
@@ -492,7 +492,7 @@ def test_what_is_wrong_is_marked(text: str, expected: list[tuple[str, str]]) -> 
         pytest.param(
             f'{CRON} name=a command=b" c"d',
             '"b" c"d" is quoted in part',
-            'write command="b cd"',
+            "put all of it between double quotes",
             id="quoted in part",
         ),
     ],
@@ -772,6 +772,7 @@ def cost(text: str, runs: int) -> float:
     return least
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("frame", FRAMES)
 def test_a_line_full_of_one_thing_is_answered_in_time_that_its_length_bounds(frame: str) -> None:
     never_too_much_s = 0.2

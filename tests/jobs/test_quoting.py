@@ -7,7 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kron import Code, ParseError
-from kron.jobs.quoting import as_string, join_words, quoted_value, split_words, unquoted
+from kron.core.tokens import as_string
+from kron.jobs.quoting import join_words, quoted_value, split_words, unquoted
 from tests.soak import examples
 
 anything = st.text(st.one_of(st.characters(), st.sampled_from(' \t"\\')), max_size=30)

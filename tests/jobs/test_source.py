@@ -23,13 +23,13 @@ import pytest
 
 from kron import Code, KronError, Limits
 from kron.jobs import source
-from kron.jobs.source import Access, list_directory, own_access, read_file
+from kron.jobs.source import FileAccess, list_directory, own_access, read_file
 
 JOB = b"0 2 * * * name=a command=/bin/true\n"
 EVIL = b"0 2 * * * name=a command=/bin/evil\n"
 NOBODY = 65_534
 STRANGER = 54_321
-TRUST_IT = "or pass --allow-insecure-config where that is meant, as in a container"
+TRUST_IT = "or pass --allow-insecure-config if this is intended, as in a container"
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0, reason="only root can give a file to somebody else"
 )
@@ -96,7 +96,7 @@ def made_directory(path: Path, mode: int = 0o755) -> Path:
     return path
 
 
-def refusal(path: Path | str, access: Access | None = None) -> KronError:
+def refusal(path: Path | str, access: FileAccess | None = None) -> KronError:
     with pytest.raises(KronError) as caught:
         read_file(str(path), access or own_access())
     return caught.value
@@ -118,16 +118,16 @@ def test_a_relative_path_is_read(place: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_is_trusted_by_default_is_root_and_oneself() -> None:
-    assert own_access() == Access(os.geteuid(), insecure=False)
-    assert own_access(insecure=True) == Access(os.geteuid(), insecure=True)
+    assert own_access() == FileAccess(os.geteuid(), insecure=False)
+    assert own_access(insecure=True) == FileAccess(os.geteuid(), insecure=True)
 
 
 @needs_root
 def test_a_file_of_root_or_of_the_daemons_user_is_read(place: Path) -> None:
     path = made(place / "x.kron")
-    assert read_file(str(path), Access(STRANGER)) == JOB
+    assert read_file(str(path), FileAccess(STRANGER)) == JOB
     os.chown(path, STRANGER, STRANGER)
-    assert read_file(str(path), Access(STRANGER)) == JOB
+    assert read_file(str(path), FileAccess(STRANGER)) == JOB
 
 
 def test_a_link_further_up_is_followed(place: Path) -> None:
@@ -326,7 +326,7 @@ REFUSED = [
     pytest.param(
         a_file_in_a_file,
         Code.FILE_KIND,
-        "{1} is not a directory, or is in none",
+        "{1} is not a directory, or is not in a directory",
         id="a file in a file",
     ),
     pytest.param(
@@ -423,7 +423,7 @@ def test_a_file_in_a_sticky_directory_is_read_if_it_is_named(place: Path) -> Non
         list_directory(str(directory), own_access())
     assert caught.value.code is Code.FILE_WRITABLE
     assert "(its mode is 1777)" in caught.value.message
-    assert list_directory(str(directory), own_access(insecure=True)).paths == (str(path),)
+    assert list_directory(str(directory), own_access(insecure=True)) == ([str(path)], [])
 
 
 def test_what_the_kernel_keeps_from_us_is_unreadable(public_place: Path) -> None:
@@ -474,15 +474,15 @@ def test_a_directory_lists_its_krontab_files_in_order(place: Path) -> None:
     for name in (".hidden.kron", ".kron", "a.kron~", "a.kron.bak", "README", "B.KRON"):
         made(place / name)
     made_directory(place / "sub")
-    listing = list_directory(str(place), own_access())
-    assert [Path(path).name for path in listing.paths] == [
+    paths, ignored = list_directory(str(place), own_access())
+    assert [Path(path).name for path in paths] == [
         "10.kron",
         "9.kron",
         "a.kron",
         "b.kron",
         "é.kron",
     ]
-    assert [Path(path).name for path in listing.ignored] == [
+    assert [Path(path).name for path in ignored] == [
         ".hidden.kron",
         ".kron",
         "B.KRON",
@@ -491,11 +491,11 @@ def test_a_directory_lists_its_krontab_files_in_order(place: Path) -> None:
         "a.kron~",
         "sub",
     ]
-    assert {str(Path(path).parent) for path in listing.paths + listing.ignored} == {str(place)}
+    assert {str(Path(path).parent) for path in paths + ignored} == {str(place)}
 
 
 def test_an_empty_directory_lists_nothing(place: Path) -> None:
-    assert list_directory(str(place), own_access()) == source.Listing((), ())
+    assert list_directory(str(place), own_access()) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -646,7 +646,7 @@ def test_a_listed_directory_swapped_for_a_link_is_not_followed(
         (place / "d").symlink_to("evil")
 
     def listed() -> bytes:
-        (path,) = list_directory(str(place / "d"), own_access()).paths
+        ((path,), _) = list_directory(str(place / "d"), own_access())
         return os.fsencode(path)
 
     answer = answer_with(Meddled(number, swap), monkeypatch, listed)
@@ -767,7 +767,7 @@ def test_a_large_directory_takes_time_in_proportion(
         names = [f"{number}.kron" for number in range(count)]
         monkeypatch.setattr(source, "os", Replaced(listdir=lambda _: names))
         began = time.process_time()
-        assert len(list_directory(str(place), own_access()).paths) == count
+        assert len(list_directory(str(place), own_access())[0]) == count
         return time.process_time() - began
 
     quarter, whole = cost(1_000), cost(4_000)

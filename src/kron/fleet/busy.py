@@ -1,4 +1,4 @@
-"""The busiest minutes of the day, and the jobs that make them so."""
+"""The busiest minutes of the day, and the jobs that run in them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kron.core.constraint import MINUTES_A_DAY
 from kron.core.frozen import Frozen
 from kron.core.instant import DAY_S
 from kron.engine.job import Job
-from kron.fleet.firing import firings
+from kron.fleet.count import firings
 from kron.fleet.tally import MINUTE_S, WEEK_S, Tally, second_of_week
 
 
@@ -45,9 +45,9 @@ def busiest(
     *,
     progress: Callable[[], None] | None = None,
 ) -> list[Busy]:
-    """Up to `most` minutes of the day, the one with the busiest weekday first.
+    """At most `most` minutes of the day, the one with the busiest weekday first.
 
-    The tally is one by minute, of the same jobs. `progress` is called after each job.
+    `tally` counts the same jobs by minute. `progress` is called after each job.
     """
     by_minute = ((minute, tally.on_weekdays(minute)) for minute in range(MINUTES_A_DAY))
     found = [Busy(minute, counts, ()) for minute, counts in by_minute if any(counts)]
@@ -69,7 +69,7 @@ def busiest(
 
 
 def _occurrences(busy: Busy, tally: Tally) -> Iterator[tuple[int, int]]:
-    """When that minute of its busiest weekday comes: [first, end), as far as it was counted."""
+    """The counted spans [first, end) of that minute on its busiest weekday."""
     into_week_s = busy.weekday * DAY_S + busy.minute * MINUTE_S
     first_s = tally.from_s - (second_of_week(tally.from_s) - into_week_s) % WEEK_S
     for start_s in range(first_s, tally.until_s, WEEK_S):

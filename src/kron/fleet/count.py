@@ -1,24 +1,51 @@
 """Counting: every firing of every job over the coming weeks, in UTC, exactly.
 
-Most days are plain: the clock is not set, and a job is due at the same minutes on each that it
-matches. Such days are gathered as bit masks, alike ones together, and counted at the end. The
-other days, and the periods whose window reaches over an edge, are asked for one by one.
+Most days are plain: the clock does not change, and a job is due at the same minutes on each day
+that it matches. Such days are collected as bit masks, equal ones together, and counted at the end.
+The periods of other days, and those whose window reaches over an edge, are decided one by one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 
+from kron.core.bits import positions
+from kron.core.constraint import MINUTES_A_DAY
+from kron.core.decision import decide_at
 from kron.core.instant import DAY_S
+from kron.core.schedule import Schedule
 from kron.core.zone import Span
 from kron.engine.job import Job
 from kron.engine.survey import nominals_after
-from kron.fleet.firing import chosen_s
-from kron.fleet.minutes import DayPlan, Sorted, minute_range
 from kron.fleet.tally import HOUR_S, MINUTE_S, WEEK_S, Tally, second_of_week
 
+_EVERY_MINUTE = (1 << MINUTES_A_DAY) - 1
+_EVERY_HOUR = sum(1 << 60 * hour for hour in range(24))
+_LONGEST_KNOWN_MINUTES = 61
+"""A window that touches more minutes of the clock does not fit into an hour."""
+
 _MOST_PATTERNS = 50_000
-"""How many kinds of day are gathered before they are counted, which bounds the memory."""
+"""How many kinds of day are collected before they are counted, which bounds the memory."""
+
+_Minutes = tuple[int, int]
+"""Minutes of the day at which periods are due, as masks: those that fire in the slot in which their
+window begins, and those that need a decision. All others have no accepted second."""
+
+
+def firings(job: Job, from_s: int, until_s: int) -> Iterator[int]:
+    """When the job runs in [from_s, until_s), in the order of its periods.
+
+    `agenda` yields the same seconds in the order of time; counting needs no order.
+    """
+    if job.schedule.policy.suspend:
+        return
+    for nominal_s in nominals_after(job, from_s - job.trail_s - 1):
+        if nominal_s - job.lead_s >= until_s:
+            return
+        fired_s = _chosen_s(job, nominal_s)
+        if fired_s is not None and from_s <= fired_s < until_s:
+            yield fired_s
 
 
 def count_firings(
@@ -31,7 +58,7 @@ def count_firings(
 ) -> Tally:
     """How often the jobs fire in each hour, or minute, of the week, over `weeks` weeks.
 
-    Suspended jobs fire nothing. `progress` is called after each job.
+    Suspended jobs never fire. `progress` is called after each job.
     """
     slot_s = MINUTE_S if by_minute else HOUR_S
     counter = _Counter(from_s, from_s + weeks * WEEK_S, slot_s)
@@ -48,19 +75,19 @@ def count_firings(
 
 
 class _Counter:
-    """Adds up jobs, one after the other."""
+    """Adds up the firings of jobs, one job after the other."""
 
     def __init__(self, from_s: int, until_s: int, slot_s: int) -> None:
         self._from_s = from_s
         self._until_s = until_s
         self._slot_s = slot_s
         self._slots = [0] * (WEEK_S // slot_s)
-        # (minutes, the second of the week that they count from) -> how many such days there are
+        # (minutes, the second of the week that they count from) -> the number of such days
         self._patterns: dict[tuple[int, int], int] = {}
 
     def add(self, job: Job) -> None:
         """Count every firing of a job."""
-        plan = DayPlan(job.schedule, self._slot_s)
+        plan = _DayPlan(job.schedule, self._slot_s)
         zone, days = job.schedule.zone, job.schedule.nominals.wall.days
         at_s = self._from_s - job.trail_s
         end_s = self._until_s + job.lead_s
@@ -86,9 +113,9 @@ class _Counter:
         self._count_patterns()
         return self._slots
 
-    def _add_day(self, job: Job, minutes: Sorted, midnight_s: int, at_s: int) -> None:
+    def _add_day(self, job: Job, minutes: _Minutes, midnight_s: int, at_s: int) -> None:
         """Count the periods of a plain day that are due at `at_s` or later."""
-        known, undecided = minutes.known, minutes.undecided
+        known, undecided = minutes
         first_s, last_s = midnight_s - job.lead_s, midnight_s + DAY_S + job.trail_s
         if first_s < self._from_s or last_s >= self._until_s or at_s > midnight_s:
             inside, touching = self._inside(job, midnight_s, at_s)
@@ -97,9 +124,7 @@ class _Counter:
         if known:
             key = (known, second_of_week(midnight_s - job.lead_s))
             self._patterns[key] = self._patterns.get(key, 0) + 1
-        while undecided:
-            minute = (undecided & -undecided).bit_length() - 1
-            undecided &= undecided - 1
+        for minute in positions(undecided):
             self._add_period(job, midnight_s + 60 * minute)
 
     def _inside(self, job: Job, midnight_s: int, at_s: int) -> tuple[int, int]:
@@ -110,7 +135,7 @@ class _Counter:
 
         def minutes(first_s: int, end_s: int) -> int:
             first_s = max(first_s, at_s)
-            return minute_range(-((midnight_s - first_s) // 60), -((midnight_s - end_s) // 60))
+            return _minute_range(-((midnight_s - first_s) // 60), -((midnight_s - end_s) // 60))
 
         return (
             minutes(self._from_s + job.lead_s, self._until_s - job.trail_s),
@@ -118,39 +143,102 @@ class _Counter:
         )
 
     def _add_each(self, job: Job, first_s: int, end_s: int) -> None:
-        """Count the periods that are due in [first_s, end_s), asking for each."""
+        """Count the periods that are due in [first_s, end_s), deciding each of them."""
         for nominal_s in nominals_after(job, first_s - 1):
             if nominal_s >= end_s:
                 return
             self._add_period(job, nominal_s)
 
     def _add_period(self, job: Job, nominal_s: int) -> None:
-        fired_s = chosen_s(job, nominal_s)
+        fired_s = _chosen_s(job, nominal_s)
         if fired_s is not None and self._from_s <= fired_s < self._until_s:
             self._slots[second_of_week(fired_s) // self._slot_s] += 1
 
     def _count_patterns(self) -> None:
-        slots, slot_s = self._slots, self._slot_s
-        size = len(slots)
         for (minutes, first_s), days in self._patterns.items():
-            minute, rest = 0, minutes
-            while rest:
-                skipped = (rest & -rest).bit_length() - 1
-                minute += skipped
-                rest >>= skipped
-                slot = (first_s + 60 * minute) // slot_s
-                in_slot = -(-((slot + 1) * slot_s - first_s) // 60) - minute
-                slots[slot % size] += days * (rest & (1 << in_slot) - 1).bit_count()
-                minute += in_slot
-                rest >>= in_slot
+            for minute in positions(minutes):
+                slot = (first_s + 60 * minute) // self._slot_s
+                self._slots[slot % len(self._slots)] += days
         self._patterns.clear()
 
 
 def _is_plain(span: Span, midnight_s: int) -> bool:
-    """Whether the day that begins then is shown once, in full, and only its own times fall on it.
+    """Whether the clock shows the whole day that begins then exactly once, and no other times.
 
-    Where the clock is set forward to midnight, what was due before is made up for in this day's
-    first minute.
+    If the clock goes forward to midnight, the skipped periods run in this day's first minute.
     """
     is_shown_once = span.plain_from_s <= midnight_s <= span.plain_until_s
     return is_shown_once and midnight_s - span.start_s >= 60
+
+
+def _chosen_s(job: Job, nominal_s: int) -> int | None:
+    """When the period runs; None if it is unschedulable."""
+    schedule = job.schedule
+    if schedule.law is None and schedule.time_filter is None:
+        return nominal_s + schedule.start_offset_s  # nothing to draw and nothing to reject
+    return decide_at(schedule, job.identity, nominal_s).chosen_s
+
+
+class _DayPlan:
+    """The minutes of a plain day at which a schedule is due, and which of them need no draw.
+
+    If a period's window lies within one slot of the tally, and the constraints accept all of it or
+    none of it, its count is known without a draw. So a year of a job that runs every minute takes
+    milliseconds.
+    """
+
+    def __init__(self, schedule: Schedule, slot_s: int) -> None:
+        self._due = schedule.nominals.wall.minutes_of_day
+        self._start_s = schedule.start_offset_s
+        self._end_s = schedule.start_offset_s + schedule.width_s
+        self._slot_s = slot_s
+        self._filter = schedule.time_filter
+        self._known: dict[tuple[int, bool], _Minutes] = {}
+
+    def minutes(self, day: int, midnight_s: int) -> _Minutes:
+        """The minutes of a day that matches, which begins at that instant."""
+        is_accepted = self._filter is None or self._filter.accepts_day(day)
+        key = (midnight_s % self._slot_s, is_accepted)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._sort(*key)
+        return found
+
+    def _sort(self, phase_s: int, is_accepted: bool) -> _Minutes:
+        in_one_slot = _in_one_slot(phase_s, self._start_s, self._end_s, self._slot_s)
+        if self._filter is None:
+            return (self._due & in_one_slot, self._due & ~in_one_slot)
+        # On a plain day the clock runs evenly, so candidates are this many minutes away.
+        first, last = self._start_s // 60, self._end_s // 60
+        if last - first >= _LONGEST_KNOWN_MINUTES:
+            return (0, self._due)
+        same_day = _minute_range(-first, MINUTES_A_DAY - last)
+        if not is_accepted:
+            return (0, self._due & ~same_day)
+        accepted = self._filter.minutes
+        everywhere, somewhere = _EVERY_MINUTE, 0
+        for offset in range(first, last + 1):
+            there = accepted >> offset if offset >= 0 else accepted << -offset & _EVERY_MINUTE
+            everywhere &= there
+            somewhere |= there
+        known = self._due & in_one_slot & everywhere
+        nowhere = same_day & ~somewhere
+        return (known, self._due & ~known & ~nowhere)
+
+
+def _minute_range(first: int, end: int) -> int:
+    """The minutes of the day in [first, end), which may reach beyond the day."""
+    first, end = max(first, 0), min(max(end, 0), MINUTES_A_DAY)
+    return ((1 << end) - 1) >> first << first
+
+
+@lru_cache(maxsize=1024)
+def _in_one_slot(phase_s: int, start_s: int, end_s: int, slot_s: int) -> int:
+    """The minutes whose window lies in one slot; the same in each hour of the day."""
+    begin_s, last_s = phase_s + start_s, phase_s + end_s
+    an_hour = sum(
+        1 << minute
+        for minute in range(60)
+        if (begin_s + 60 * minute) // slot_s == (last_s + 60 * minute) // slot_s
+    )
+    return an_hour * _EVERY_HOUR

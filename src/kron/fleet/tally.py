@@ -1,7 +1,6 @@
 """A tally: how often jobs fire in each hour, or each minute, of a week in UTC.
 
-It covers whole weeks from any moment on, so every slot of the week is covered equally often, even
-where the first and the last week each have a part of it.
+It covers whole weeks from any moment on, so it covers every slot of the week equally often.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ _EPOCH_SECOND_OF_WEEK = 3 * DAY_S  # 1970 began on a Thursday
 
 
 class Tally(Frozen):
-    """Firings by slot of the week. Counts are those of all weeks together."""
+    """Firings by slot of the week, of all weeks together."""
 
     from_s: int
     weeks: int
     slot_s: int
     """An hour or a minute."""
     counts: tuple[int, ...]
-    """One for each slot, the first being that of Monday 00:00 UTC."""
+    """One for each slot; the first is Monday 00:00 UTC."""
     jobs: int
-    """How many jobs were counted."""
+    """The number of jobs that were counted."""
     suspended: int = 0
-    """How many more there are that do not run."""
+    """The number of suspended jobs, which are not counted."""
 
     @property
     def until_s(self) -> int:
@@ -40,7 +39,7 @@ class Tally(Frozen):
 
     @property
     def firings(self) -> int:
-        """How often all jobs fire in all."""
+        """The firings of all jobs together."""
         return sum(self.counts)
 
     @property
@@ -74,7 +73,7 @@ class Tally(Frozen):
 
 
 def second_of_week(instant_s: int) -> int:
-    """How long before the instant the last Monday began, in UTC."""
+    """The seconds since the last Monday began, in UTC."""
     return (instant_s + _EPOCH_SECOND_OF_WEEK) % WEEK_S
 
 

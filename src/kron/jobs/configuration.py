@@ -1,4 +1,4 @@
-"""A configuration: all the krontab files that krond would read, whole or with every error."""
+"""A configuration: all krontab files that krond would read, and all of their errors."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from kron.jobs.entry import Entry, find_entry
 from kron.jobs.finding import Finding
 from kron.jobs.identity import Node
 from kron.jobs.line import LineReader
-from kron.jobs.source import Access, list_directory, read_file
+from kron.jobs.source import FileAccess, list_directory, read_file
 
 SYSTEM_DIRECTORY = "/etc/krond.d"
 USER_DIRECTORY = "~/.config/krond"
 
 
 class ConfigurationError(KronError):
-    """A configuration with errors, all of them."""
+    """All errors of a configuration."""
 
     def __init__(self, findings: Sequence[Finding], unshown: int) -> None:
         first = findings[0]
@@ -36,7 +36,7 @@ class ConfigurationError(KronError):
 
     @property
     def for_logs(self) -> str:
-        """The same without the lines, which may have passwords in them."""
+        """The errors without the lines, which may contain passwords."""
         return "; ".join([*(finding.head for finding in self.findings), *self._rest])
 
     @property
@@ -45,15 +45,15 @@ class ConfigurationError(KronError):
 
 
 class Configuration(Frozen):
-    """The documents that were read, and what is wrong with them or with finding them."""
+    """The documents that were read, and the files that could not be read."""
 
     documents: tuple[Document, ...]
     failures: tuple[Finding, ...] = ()
     """Files and directories that could not be read at all."""
     ignored: tuple[str, ...] = ()
-    """What lay in a directory and is not read, for its name or because it is a directory."""
+    """Entries of directories that are not read, because of their name or kind."""
     warnings: tuple[Finding, ...] = ()
-    """What is left out or done differently; only crontabs that run as they are have any."""
+    """What krond ignores or does differently; only for crontabs."""
 
     @property
     def entries(self) -> Iterator[Entry]:
@@ -67,38 +67,43 @@ class Configuration(Frozen):
 
     @property
     def unshown(self) -> int:
-        """How many errors there are beyond the findings."""
+        """The number of errors beyond the findings."""
         return sum(document.unshown for document in self.documents)
 
     def checked(self) -> Configuration:
-        """This configuration, if nothing is wrong with it; a `ConfigurationError` otherwise."""
+        """This configuration; a `ConfigurationError` if it has errors."""
         if self.failures or any(document.findings for document in self.documents):
             raise ConfigurationError(self.findings, self.unshown)
         return self
 
     def entry(self, name: str) -> Entry:
-        """The one job called `name`, or whose `<path>:<name>` that is."""
+        """The job called `name` or `<path>:<name>`."""
         return find_entry(self.entries, name, hint="krontab list shows all jobs")
 
 
 def default_paths() -> list[str]:
-    """The directories that are read when none is named, as far as they exist."""
+    """The default directories that exist."""
     directories = (SYSTEM_DIRECTORY, os.path.expanduser(USER_DIRECTORY))  # noqa: PTH111
     return [path for path in directories if os.path.isdir(path)]  # noqa: PTH112
 
 
 def load(
     paths: Iterable[str],
-    access: Access,
+    access: FileAccess,
     *,
     node: Node = Node(),  # noqa: B008 (frozen)
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[int], None] | None = None,
 ) -> Configuration:
-    """Read files, and the krontab files of directories. `progress` is told of lines read."""
+    """Read files and the krontab files of directories; `progress` gets the number of lines read."""
     failures: list[Finding] = []
     ignored: list[str] = []
-    files = list(_files(paths, access, failures, ignored))
+    files: dict[str, None] = {}  # named twice is read once: its names are unique
+    for path in map(os.path.abspath, paths):
+        try:
+            files |= dict.fromkeys(_files(path, access, ignored))
+        except KronError as error:
+            failures.append(Finding.of_error(error, path))
     documents: list[Document] = []
     reader = LineReader(limits)
     jobs = 0
@@ -122,26 +127,9 @@ def load(
     return Configuration(tuple(documents), tuple(failures), tuple(ignored))
 
 
-def _files(
-    paths: Iterable[str], access: Access, failures: list[Finding], ignored: list[str]
-) -> Iterator[str]:
-    seen: set[str] = set()
-    for path in map(os.path.abspath, paths):
-        for file in _expanded(path, access, failures, ignored):
-            if file not in seen:  # named twice is read once: its names are unique
-                seen.add(file)
-                yield file
-
-
-def _expanded(
-    path: str, access: Access, failures: list[Finding], ignored: list[str]
-) -> Sequence[str]:
-    if not os.path.isdir(path):  # noqa: PTH112 (read_file says what else it may be)
+def _files(path: str, access: FileAccess, ignored: list[str]) -> Sequence[str]:
+    if not os.path.isdir(path):  # noqa: PTH112 (read_file reports anything else)
         return [path]
-    try:
-        listing = list_directory(path, access)
-    except KronError as error:
-        failures.append(Finding.of_error(error, path))
-        return []
-    ignored.extend(listing.ignored)
-    return listing.paths
+    read, others = list_directory(path, access)
+    ignored += others
+    return read

@@ -1,7 +1,7 @@
-"""A krontab file as text: its entries and its problems; and, without loss, its edits.
+"""A krontab file as text: its entries, its problems, and edits of it.
 
-An edit changes the line that it is about. Comments, order, spacing and line breaks of all other
-lines stay as they were, byte for byte.
+An edit changes one line. Comments, order, spacing and line breaks of all other lines stay the same,
+byte for byte.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from kron.core.limits import DEFAULT_LIMITS, Limits
 from kron.jobs.entry import Entry
 from kron.jobs.finding import Finding, findings_of
 from kron.jobs.identity import Node
-from kron.jobs.line import LineReader, place_of
+from kron.jobs.line import LineReader, field_tokens
 from kron.jobs.text import read_text, says_nothing
 
 KEPT_FINDINGS = 1_000
-"""How many errors of a file are kept; a file of 8 MiB of junk has no reader of the next."""
+"""How many errors of a file are kept: nobody reads more of a file of 8 MiB of junk."""
 
 
 class Document(Frozen):
@@ -45,14 +45,15 @@ class Document(Frozen):
     def with_lines(self, lines: str) -> str:
         """The text with a line, or several, added at its end."""
         if self.text and not self.text.endswith("\n"):
-            return f"{self.text}\n{lines}"  # it ends as it did, so that `without` is the inverse
+            # It still ends without a line break, so that `without` is the inverse.
+            return f"{self.text}\n{lines}"
         return f"{self.text}{lines}\n"
 
     def without(self, name: str) -> str:
         """The text without the line of the job called `name`."""
         number = self.entry(name).line
         lines = self.text.split("\n")
-        # What a last line without a line break leaves behind is a file that ends as it did.
+        # Without a last line that has no line break, the file still ends without one.
         if number == len(lines) and number > 1:
             return "\n".join(lines[:-1])
         return "\n".join(lines[: number - 1] + lines[number:])
@@ -68,9 +69,9 @@ def read_document(
     jobs_before: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Document:
-    """Everything that a file's bytes say. `progress`, if given, is told of every line read.
+    """Read a file. `progress` is called with 1 for every line.
 
-    `jobs_before` counts the jobs of the files before this one: the limit is for all of them.
+    `jobs_before` counts the jobs of earlier files: the limit is for all of them together.
     """
     text = read_text(data, path, limits)
     if isinstance(text, Finding):
@@ -112,7 +113,7 @@ def _check_new(
         message = f"there are more than {limits.jobs} jobs"
         raise ParseError.single(line, Code.LIMIT, message, fix="split them between hosts")
     if entry.name in entries:
-        place = place_of("name", line)
+        place = field_tokens(line)["name"]
         first = entries[entry.name].line
         message = f"the name {quoted(entry.name)} is taken by line {first}"
         raise ParseError.single(

@@ -1,57 +1,51 @@
-"""Changing a krontab file on disk: whole or not at all, one editor at a time.
+"""Changes a krontab file on disk: completely or not at all, one editor at a time.
 
-The new text goes to a hidden file beside the old one, is synced, and takes its place by a rename:
-whoever reads sees the old file or the new one. Two `krontab add` at once wait for each other on a
-lock of the directory; an editor that does not lock can still lose a race, as with any file.
+The new text goes to a hidden file beside the old one, is synced and replaces it by a rename: a
+reader sees the old file or the new one. Two `krontab add` at once wait for each other on a lock of
+the directory; an editor that does not lock can still lose a race, as with any file.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 from kron.core.errors import Code, KronError, quoted
 from kron.core.limits import DEFAULT_LIMITS, Limits
-from kron.jobs.source import Access, check_path, read_file
+from kron.jobs.source import FileAccess, check_path, read_file
 
 _NEW_MODE = 0o644
 
-Change = Callable[[bytes], str]
-"""From what a file holds (nothing, if it is not there) to what it shall hold."""
+Rewrite = Callable[[bytes], str]
+"""From the old content of a file (empty if it does not exist) to the new."""
 
 
 def edit_file(
-    path: str, access: Access, change: Change, *, limits: Limits = DEFAULT_LIMITS
+    path: str, access: FileAccess, change: Rewrite, *, limits: Limits = DEFAULT_LIMITS
 ) -> None:
-    """Put what `change` returns into the file; if it raises, nothing is written."""
+    """Write what `change` returns to the file; if it raises, write nothing."""
     import fcntl
 
     check_path(path)
-    # Whoever follows links means the file at their end: a rename would replace the link itself.
+    # With links allowed, the link's target is edited: a rename would replace the link itself.
     target = os.path.realpath(path) if access.insecure else os.path.abspath(path)  # noqa: PTH100
     parent, name = os.path.split(target)
-    try:
+    with _reported(path):
         directory = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as error:
-        raise _unwritable(path, error) from None
     try:
-        try:
+        with _reported(path):
             fcntl.flock(directory, fcntl.LOCK_EX)
-        except OSError as error:
-            raise _unwritable(path, error) from None
         data = _encoded(change(current_bytes(path, access, limits)))
-        try:
+        with _reported(path):
             _replace(directory, name, data)
-        except OSError as error:
-            raise _unwritable(path, error) from None
     finally:
         os.close(directory)
 
 
-def current_bytes(path: str, access: Access, limits: Limits = DEFAULT_LIMITS) -> bytes:
-    """What the file holds now: nothing, if it is not there."""
+def current_bytes(path: str, access: FileAccess, limits: Limits = DEFAULT_LIMITS) -> bytes:
+    """The content of the file; empty if it does not exist."""
     try:
         return read_file(path, access, limits)
     except KronError as error:
@@ -63,7 +57,7 @@ def current_bytes(path: str, access: Access, limits: Limits = DEFAULT_LIMITS) ->
 def stage(
     temporary: str, data: bytes, like: os.stat_result | None, *, directory: int | None = None
 ) -> None:
-    """Write and sync a new file with the mode and the owner of `like`, or leave nothing."""
+    """Write and sync a new file with the mode and owner of `like`; remove it after an error."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(temporary, flags, 0o600, dir_fd=directory)
     try:
@@ -79,13 +73,13 @@ def stage(
 
 
 def temporary_name(name: str) -> str:
-    """The hidden name under which a file waits to take the place of the one called `name`."""
+    """The hidden name of a file that is to replace the one called `name`."""
     return f".{name}.{os.getpid()}.new"
 
 
 def _replace(directory: int, name: str, data: bytes) -> None:
     temporary = temporary_name(name)
-    with suppress(FileNotFoundError):  # the lock is ours: one of this name was left by a kill -9
+    with suppress(FileNotFoundError):  # we hold the lock, so a killed process left it
         os.unlink(temporary, dir_fd=directory)
     try:
         old = os.stat(name, dir_fd=directory, follow_symlinks=False)
@@ -125,5 +119,10 @@ def _write_all(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _unwritable(path: str, error: OSError) -> KronError:
-    return KronError(Code.FILE_UNWRITABLE, f"{path} cannot be written: {error.strerror}")
+@contextmanager
+def _reported(path: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        message = f"{path} cannot be written: {error.strerror}"
+        raise KronError(Code.FILE_UNWRITABLE, message) from None

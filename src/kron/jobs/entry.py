@@ -1,4 +1,4 @@
-"""An entry: one job as a file has it, with its identity, its schedule and its task."""
+"""An entry: one job of a file, with its identity, its schedule and its task."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kron.jobs.task import Task
 
 
 class Entry(Frozen):
-    """A job and the place that it was read from."""
+    """A job and the file and line that it was read from."""
 
     name: str
     identity: str
@@ -29,22 +29,22 @@ class Entry(Frozen):
 
     @property
     def namespace(self) -> str:
-        """What logs call its file."""
+        """The path of its file, which logs show as the namespace."""
         return self.path
 
     @property
     def uid(self) -> str:
-        """Only a resource of Kubernetes has one."""
+        """Empty: only Kubernetes objects have one."""
         return ""
 
     @property
     def job(self) -> Job:
-        """What the engine needs to know of it."""
+        """The job as the engine knows it."""
         return Job(self.identity, self.schedule)
 
 
 def find_entry(entries: Iterable[Entry], name: str, *, hint: str) -> Entry:
-    """The one job called `name`, or whose `<path>:<name>` that is. `hint` says where all are."""
+    """The job called `name` or `<path>:<name>`. `hint` is the fix if there is no such job."""
     known = list(entries)
     found = [entry for entry in known if entry.name == name]
     found = found or [entry for entry in known if f"{entry.path}:{entry.name}" == name]
@@ -59,7 +59,7 @@ def find_entry(entries: Iterable[Entry], name: str, *, hint: str) -> Entry:
 
 
 def read_schedule(text: str, identity: str, limits: Limits = DEFAULT_LIMITS) -> Schedule:
-    """The schedule that a text says, be it cron or fuzzy. Only a fuzzy one needs the identity."""
+    """The schedule of a text, cron or fuzzy. Only a fuzzy one needs the identity."""
     if is_fuzzy(text):
         from kron.fuzzy.baseline import parse_schedule as parse_fuzzy_schedule
 

@@ -1,7 +1,8 @@
-"""The fields of a krontab line: which there are, and what each value means.
+"""The fields of a krontab line and how each value is read.
 
-`FIELDS` is the one list: the line parser, the command line, the documentation and its test read
-it. A reader takes the value without its quotes and raises a `ParseError` placed within it.
+`FIELDS` is the only list of them: the line parser, the command line and the test of the
+documentation use it. A reader gets the value without its quotes and raises a `ParseError` with a
+position in it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from kron.core.duration import parse_duration
 from kron.core.errors import Code, ParseError, is_showable, quoted
 from kron.core.frozen import Frozen
-from kron.jobs.task import UNLIMITED, Destination, Output, Resource
+from kron.jobs.task import UNLIMITED, Destination, LimitedResource, Output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[a-z0-9/-]++")
 _ACCOUNT = r"[A-Za-z0-9_.][A-Za-z0-9_.-]*+\$?"
 _VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*+"
-_OCTAL = r"0?[0-7]{1,3}"
 _SIZE = r"([0-9]{1,18})([KMGT]?)"
 _TOKENS = r"%(.?)|\{([^{}]*)\}?"
 STRFTIME_TOKENS = "aAbBdHIjmMpSuUVwWyYGeFTDs%"
@@ -30,8 +30,8 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _LARGEST = 2**63 - 1
 
 
-class FieldType(Frozen):
-    """A field: how its value reads, an example of it, and what it means in a line."""
+class LineField(Frozen):
+    """A field: how its value is read, an example, and its meaning."""
 
     key: str
     read: Callable[[str], Any]
@@ -39,49 +39,37 @@ class FieldType(Frozen):
     meaning: str
 
 
-def read_name(text: str) -> str:
-    """The name of a job."""
+def plain_name(text: str) -> str:
+    """A name for a job, made from any text; '' if nothing is left of it."""
+    return re.sub(r"[^a-z0-9/-]+", "-", text[:200].lower()).strip("-")
+
+
+def _read_name(text: str) -> str:
     if _NAME.fullmatch(text):
         return text
-    plain = re.sub(r"[^a-z0-9/-]+", "-", text[:200].lower()).strip("-")
+    plain = plain_name(text)
     fix = f"write {plain}" if plain else "write it like db-backup"
     rule = "a name has lower-case letters, digits, / and - only"
     raise _error(text, f"{quoted(text)} is not a name: {rule}", fix)
 
 
-def _read_text(text: str) -> str:
-    return text
+def _matching(
+    pattern: str, what: str, fix: str = "", as_value: Callable[[str], Any] = str
+) -> Callable[[str], Any]:
+    """A reader of the values that a pattern matches; `what` says what other values are not."""
+
+    def read(text: str) -> Any:
+        if re.fullmatch(pattern, text):
+            return as_value(text)
+        raise _error(text, f"{quoted(text)} is not {what}", fix)
+
+    return read
 
 
 def _read_command(text: str) -> str:
     if text.strip(" \t"):
         return text
     raise _error(text, "the command is empty", "name a program, such as /usr/bin/true")
-
-
-def _read_shell(text: str) -> str:
-    if text == "true" or _is_absolute(text):
-        return text
-    message = f"{quoted(text)} is neither true nor the absolute path of a shell"
-    raise _error(text, message, "write shell=true for /bin/sh, or leave it out for no shell")
-
-
-def _read_account(text: str) -> str:
-    if re.fullmatch(_ACCOUNT, text):
-        return text
-    raise _error(text, f"{quoted(text)} is not the name or number of a user or group")
-
-
-def _read_directory(text: str) -> str:
-    if _is_absolute(text):
-        return text
-    raise _error(text, f"{quoted(text)} is not an absolute path", "begin it with /")
-
-
-def _read_umask(text: str) -> int:
-    if re.fullmatch(_OCTAL, text):
-        return int(text, 8)
-    raise _error(text, f"{quoted(text)} is not an octal file mode", "write it like 022")
 
 
 def _read_variable(text: str) -> tuple[str, str]:
@@ -96,7 +84,7 @@ def _read_timeout(text: str) -> int:
     timeout_ns = parse_duration(text)
     if timeout_ns:
         return timeout_ns
-    raise _error(text, "a timeout of nothing would stop every run", "leave it out for no timeout")
+    raise _error(text, "a timeout of 0 would stop every run", "leave it out for no timeout")
 
 
 def _read_output(text: str) -> Output:
@@ -126,14 +114,6 @@ def _checked_path(text: str, path: str) -> str:
     return path
 
 
-def _read_count(text: str) -> int:
-    if text == "unlimited":
-        return UNLIMITED
-    if text.isascii() and text.isdigit() and len(text) <= 18:
-        return int(text)
-    raise _error(text, f"{quoted(text)} is not a number, nor unlimited")
-
-
 def _read_size(text: str) -> int:
     if text == "unlimited":
         return UNLIMITED
@@ -144,55 +124,66 @@ def _read_size(text: str) -> int:
     raise _error(text, message, "write it like 536870912 or 512M")
 
 
-def _read_nice(text: str) -> int:
-    if re.fullmatch(r"-?[0-9]{1,2}", text) and -20 <= int(text) <= 19:
-        return int(text)
-    raise _error(text, f"{quoted(text)} is not a niceness from -20 to 19")
-
+_read_shell = _matching(
+    "true|/.*",
+    "true, nor the absolute path of a shell",
+    "write shell=true for /bin/sh, or leave it out for no shell",
+)
+_read_account = _matching(_ACCOUNT, "the name or number of a user or group")
+_read_directory = _matching("/.*", "an absolute path", "begin it with /")
+_read_umask = _matching(
+    "0?[0-7]{1,3}", "an octal file mode", "write it like 022", lambda text: int(text, 8)
+)
+_read_count = _matching(
+    "unlimited|[0-9]{1,18}",
+    "a number, nor unlimited",
+    as_value=lambda text: UNLIMITED if text == "unlimited" else int(text),
+)
+_read_nice = _matching("-?[01]?[0-9]|-20", "a niceness from -20 to 19", as_value=int)
 
 FIELDS = {
     field.key: field
     for field in (
-        FieldType("name", read_name, "db-backup", "required, unique in the file"),
-        FieldType(
+        LineField("name", _read_name, "db-backup", "required, unique in the file"),
+        LineField(
             "command",
             _read_command,
             '"/usr/bin/backup --all"',
             "required; unquoted: one executable, quoted: split into words, never by a shell",
         ),
-        FieldType(
+        LineField(
             "shell",
             _read_shell,
             "true",
             "`true`: the command goes to `/bin/sh -c`; an absolute path: to that shell",
         ),
-        FieldType("user", _read_account, "backup", "switch to this user (needs root)"),
-        FieldType("group", _read_account, "backup", "switch to this group (needs root)"),
-        FieldType("cwd", _read_directory, "/srv/app", "the directory to run in"),
-        FieldType("umask", _read_umask, "027", "the file mode mask, octal"),
-        FieldType("env", _read_variable, "LANG=C", "an environment variable; repeatable"),
-        FieldType("timeout", _read_timeout, "2h", "stop the run after this long"),
-        FieldType("grace", parse_duration, "30s", "how long after TERM comes KILL; default 10s"),
-        FieldType(
+        LineField("user", _read_account, "backup", "switch to this user (needs root)"),
+        LineField("group", _read_account, "backup", "switch to this group (needs root)"),
+        LineField("cwd", _read_directory, "/srv/app", "the directory to run in"),
+        LineField("umask", _read_umask, "027", "the file mode mask, octal"),
+        LineField("env", _read_variable, "LANG=C", "an environment variable; repeatable"),
+        LineField("timeout", _read_timeout, "2h", "stop the run after this long"),
+        LineField("grace", parse_duration, "30s", "how long after TERM comes KILL; default 10s"),
+        LineField(
             "stdout",
             _read_output,
             "file:/var/log/{name}-%Y%m%d.log",
             "`inherit` (default), `discard`, `syslog` or `file:<path>`",
         ),
-        FieldType("stderr", _read_output, "syslog", "the same for errors"),
-        FieldType("limit_nofile", _read_count, "1024", "open files, or `unlimited`"),
-        FieldType("limit_nproc", _read_count, "64", "processes of the user, or `unlimited`"),
-        FieldType("limit_as", _read_size, "512M", "address space in bytes, or `unlimited`"),
-        FieldType("limit_core", _read_size, "0", "size of a core file, or `unlimited`"),
-        FieldType("nice", _read_nice, "10", "niceness, -20 to 19"),
-        FieldType("description", _read_text, '"nightly dump"', "text for people"),
+        LineField("stderr", _read_output, "syslog", "the same for errors"),
+        LineField("limit_nofile", _read_count, "1024", "open files, or `unlimited`"),
+        LineField("limit_nproc", _read_count, "64", "processes of the user, or `unlimited`"),
+        LineField("limit_as", _read_size, "512M", "address space in bytes, or `unlimited`"),
+        LineField("limit_core", _read_size, "0", "size of a core file, or `unlimited`"),
+        LineField("nice", _read_nice, "10", "niceness, -20 to 19"),
+        LineField("description", str, '"nightly dump"', "text for people"),
     )
 }
 """Every field of a krontab line, in the order in which lines are written."""
 
 REPEATABLE = ("env",)
 REQUIRED = ("name", "command")
-LIMIT_FIELDS = {f"limit_{resource}": resource for resource in Resource}
+LIMIT_FIELDS = {f"limit_{resource}": resource for resource in LimitedResource}
 
 
 def _is_absolute(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""A finding: something wrong, or doubtful, at a place in a file."""
+"""A finding: an error or a warning at a position in a file."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from kron.core.frozen import Frozen
 
 
 class Severity(StrEnum):
-    """An error stops; a warning is for a person to judge."""
+    """An error makes a file invalid; a warning is for a person to judge."""
 
     ERROR = "error"
     WARNING = "warning"
 
 
 class Finding(Frozen):
-    """What, where and how to mend it. Line 0 means the file as a whole; columns count from 0."""
+    """What, where and how to fix it. Line 0 means the whole file; columns count from 0."""
 
     severity: Severity
     code: str
@@ -27,26 +27,17 @@ class Finding(Frozen):
     end: int = 0
     fix: str = ""
     text: str = ""
-    """The line, for showing."""
+    """The line, to show it."""
 
     @classmethod
     def of_problem(cls, problem: Problem, *, path: str, line: int, text: str) -> Finding:
-        """The error that a problem of a line's text is."""
-        return cls(
-            Severity.ERROR,
-            problem.code,
-            problem.message,
-            path,
-            line,
-            problem.start,
-            problem.end,
-            problem.fix,
-            text,
-        )
+        """The error for a problem in a line."""
+        where = (path, line, problem.start, problem.end)
+        return cls(Severity.ERROR, problem.code, problem.message, *where, problem.fix, text)
 
     @classmethod
     def of_error(cls, error: KronError, path: str) -> Finding:
-        """The finding for a file that cannot be had at all."""
+        """The error for a file that cannot be read."""
         return cls(Severity.ERROR, error.code, error.message, path, fix=error.fix)
 
     @property
@@ -56,7 +47,7 @@ class Finding(Frozen):
 
     @property
     def head(self) -> str:
-        """All but the line itself, which may have a password in it: for logs."""
+        """The finding without the line, which may contain a password: for logs."""
         fix = f" ({self.fix})" if self.fix else ""
         return f"{self.place}: {self.severity}: {self.message}{fix} [{self.code}]"
 

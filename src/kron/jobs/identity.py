@@ -1,7 +1,7 @@
 """Identities: the stable names from which a job's times are chosen.
 
-`<absolute path of the file>:<name>`, and with a node id `<node>/<path>:<name>`: the same file on a
-thousand hosts would otherwise run everywhere in the same second.
+`<absolute path of the file>:<name>`, or with a node id `<node>/<path>:<name>`: without it, the same
+file on a thousand hosts would run in the same second everywhere.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _MACHINE_ID = "/etc/machine-id"
 
 
 class Node(Frozen):
-    """The host's part in an identity; empty for none, which is the default."""
+    """The host's part of an identity; empty by default."""
 
     name: str = ""
 
@@ -38,7 +38,7 @@ def find_node(node_id: str) -> Node:
     raise KronError(
         Code.IDENTITY,
         f"{quoted(name)} is not a node id: it is empty or holds a control character",
-        fix="write --node-id machine-id, --node-id hostname or a text of your own",
+        fix="use --node-id machine-id, --node-id hostname or your own text",
     )
 
 
@@ -50,7 +50,7 @@ def _machine_id() -> str:
         raise KronError(
             Code.FILE_UNREADABLE,
             f"{_MACHINE_ID} cannot be read: {error.strerror}",
-            fix="write --node-id hostname or a text of your own",
+            fix="use --node-id hostname or your own text",
         ) from None
-    # What systemd writes until the first boot is done; it would be the same on every host.
+    # systemd writes this until the first boot is done; it would be the same on every host.
     return "" if machine_id == "uninitialized" else machine_id

@@ -1,7 +1,7 @@
-"""One line of a krontab file: `<schedule> <modifiers> <field>...`, read whole or not at all.
+"""One line of a krontab file: `<schedule> <modifiers> <field>...`.
 
-The schedule's own text is read by `kron.core` (or `kron.fuzzy`, if it begins with a word); this
-module finds where it ends and reads the fields. Every problem of a line is told at once.
+`kron.core` reads the schedule's text (`kron.fuzzy`, if it begins with a word); this module finds
+where it ends and reads the fields. It reports all problems of a line together.
 """
 
 from __future__ import annotations
@@ -17,33 +17,37 @@ from kron.core.errors import (
     ParseError,
     Problem,
     did_you_mean,
-    is_showable,
     quoted,
 )
 from kron.core.frozen import Frozen
-from kron.core.limits import DEFAULT_LIMITS, Limits, is_longer
-from kron.core.tokens import Token, forbidden_characters, is_fuzzy, past_all
+from kron.core.limits import DEFAULT_LIMITS, Limits
+from kron.core.schedule import Schedule
+from kron.core.tokens import (
+    STRING,
+    TOKEN,
+    Token,
+    is_fuzzy,
+    past_all,
+)
 from kron.engine.job import check_open_periods
 from kron.jobs.entry import Entry, read_schedule
 from kron.jobs.fields import FIELDS, LIMIT_FIELDS, REPEATABLE, REQUIRED
-from kron.jobs.quoting import STRING, as_string, quoted_value, split_words, unquoted
-from kron.jobs.task import DEFAULT_GRACE_NS, DEFAULT_SHELL, Output, Task
+from kron.jobs.quoting import quoted_value, split_words, unquoted
+from kron.jobs.task import DEFAULT_GRACE_NS, DEFAULT_SHELL, Task
+from kron.jobs.text import check_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from kron.core.schedule import Schedule
-
-TOKEN = re.compile(rf'@([^ \t"()]*+)\((?:[^"()]|{STRING})*+\)|[^ \t]++')
-"""A modifier, which may hold quoted spaces, or a word."""
-FIELD = re.compile(rf'([^ \t="@]++)=({STRING}|[^ \t"]*+)(?![^ \t])')
-"""`key=value` or `key="value"`, whole."""
-_NEXT_FIELD = re.compile(rf"[ \t]*+{FIELD.pattern}").match
+_NEXT_FIELD = re.compile(rf'[ \t]*+([^ \t="@]++)=({STRING}|[^ \t"]*+)(?![^ \t])').match
+"""`key=value` or `key="value"`, whole, and the spaces before it."""
 _STRAY_PIECE = re.compile(rf'[^ \t"]++|{STRING}')
+_CHARACTER = re.compile(r"\\?.")
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
 _FIRST_FIELD = re.compile(r"([ \t])[A-Za-z_][A-Za-z0-9_]*+=").search
-_INHERITED = Output()
+_ALIKE = ("command", "argv", "user", "group", "cwd", "umask", "stdout", "stderr", "nice")
+"""What a task has as the line says it."""
 _EXAMPLE = 'command="/usr/bin/backup --all"'
 _IMPORT = "krontab import turns a crontab into krontab lines"
 
@@ -52,24 +56,26 @@ Identify = Callable[[str], str]
 
 
 class Value(Frozen):
-    """A field's value without its quotes, and where it stands in the line."""
+    """A field's value without its quotes, and its position in the line."""
 
     text: str
     token: Token
     is_quoted: bool
 
     def placed(self, problem: Problem) -> Problem:
-        """A problem of the value, seen from the line. An escape takes two characters there."""
+        """A problem of the value at its position in the line, where an escape takes two."""
         if not self.is_quoted:
             return problem.shifted(self.token.start)
-        places = _places(self.token.text)
-        start = places[min(problem.start, len(places) - 1)]
-        end = places[min(problem.end, len(places) - 1)]
-        return problem.replace(start=self.token.start + start, end=self.token.start + end)
+        written, start = self.token.text, self.token.start
+        places = [start + match.start() for match in _CHARACTER.finditer(written, 1)]
+        last = len(places) - 1
+        return problem.replace(
+            start=places[min(problem.start, last)], end=places[min(problem.end, last)]
+        )
 
 
 class LineReader:
-    """Reads lines. Equal schedules become one value, so that a fleet stays small in memory."""
+    """Reads lines. Equal schedules become one value, so that many jobs need little memory."""
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
         self._limits = limits
@@ -77,16 +83,12 @@ class LineReader:
         self._heads: set[str] = set()
 
     def read(self, text: str, *, path: str, line: int, identify: Identify) -> Entry:
-        """The entry that a line (without its line break) says; a `ParseError` otherwise."""
-        if is_longer(text, self._limits.line_bytes):
-            message = f"the line is longer than {self._limits.line_bytes} bytes"
-            raise ParseError.single(text, Code.LIMIT, message, end=1)
-        problems = forbidden_characters(text)
-        if problems:
-            raise ParseError(text, problems)
+        """The entry of a line (without its line break); a `ParseError` with all of its problems."""
+        check_line(text, self._limits)
+        problems: list[Problem] = []
         schedule_text, fields_start = self._known_head(text) or _head(text, problems)
         values = _fields(text, fields_start, problems)
-        name = values["name"] if isinstance(values.get("name"), str) else ""
+        name = values.get("name", "")
         identity = identify(name or "-")
         schedule = self._schedule(schedule_text, identity, problems)
         task = _task(values, problems)
@@ -100,9 +102,9 @@ class LineReader:
         )
 
     def _known_head(self, text: str) -> tuple[str, int] | None:
-        """The schedule's part, if it is that of a line before: it need not be taken apart again.
+        """The schedule's part, if an earlier line had the same: it is not split again.
 
-        That line was right, so its modifiers were closed, and no token can go beyond them here.
+        That line was valid, so its modifiers were closed, and no token here can go beyond them.
         """
         field = _FIRST_FIELD(text)
         if field is None or (head := text[: field.end(1)]) not in self._heads:
@@ -130,7 +132,7 @@ class LineReader:
 
 
 def compose(schedule_text: str, fields: list[tuple[str, str]]) -> str:
-    """A line from its parts, the fields in the order of `FIELDS`.
+    """A line made from its parts, the fields in the order of `FIELDS`.
 
     A command is quoted unless it is one plain word: quoted, it is split into words.
     """
@@ -146,23 +148,9 @@ def _head(text: str, problems: list[Problem]) -> tuple[str, int]:
     """The schedule's part of the line and where the fields begin.
 
     Words beyond the five of a cron expression are reported here, as what they are in a krontab
-    line, and blanked out, so that the schedule's own problems keep their places.
+    line, and blanked out, so that the schedule's own problems keep their positions.
     """
-    words: list[Token] = []
-    start = len(text)
-    malformed = 0
-    for match in TOKEN.finditer(text):
-        token = Token(match[0], match.start())
-        if token.text.startswith("@"):
-            # Looking for the end of a modifier that has none costs a pass over the line.
-            malformed += not token.text.endswith(")")
-            if malformed > SHOWN_PROBLEMS:
-                break
-            continue
-        if "=" in token.text:
-            start = token.start
-            break
-        words.append(token)
+    words, start = head_words(text)
     head = text[:start]
     if head and head[-1] not in " \t" and start < len(text):
         field = Token(text[start:].split(None, 1)[0], start)
@@ -170,7 +158,7 @@ def _head(text: str, problems: list[Problem]) -> tuple[str, int]:
         problems.append(field.problem(Code.MODIFIER_FORM, message))
     extra = words[len(KINDS) :]
     if not extra or is_fuzzy(text) or extra[0].text[0] in "*0123456789":
-        return head, start  # a fuzzy expression, or a sixth cron field: its parser will say so
+        return head, start  # a fuzzy expression, or a sixth cron field, which its parser reports
     characters = list(head)
     for word in extra:
         characters[word.start : word.end] = " " * len(word.text)
@@ -182,8 +170,35 @@ def _head(text: str, problems: list[Problem]) -> tuple[str, int]:
     return "".join(characters), start
 
 
+def head_words(text: str) -> tuple[list[Token], int]:
+    """The words before the first field that are no modifiers, and where that field begins."""
+    words: list[Token] = []
+    malformed = 0
+    for match in TOKEN.finditer(text):
+        if match[0].startswith("@"):
+            # Looking for the end of a modifier that has none costs a pass over the line.
+            malformed += match[1] is None
+            if malformed > SHOWN_PROBLEMS:
+                break
+        elif "=" in match[0]:
+            return words, match.start()
+        else:
+            words.append(Token(match[0], match.start()))
+    return words, len(text)
+
+
+def field_tokens(text: str) -> dict[str, Token]:
+    """The fields of a line that was read without an error, by key; the first of those repeated."""
+    _, position = head_words(text)
+    found: dict[str, Token] = {}
+    while field := _NEXT_FIELD(text, position):
+        found.setdefault(field[1], Token(field[0].lstrip(" \t"), field.start(1)))
+        position = field.end()
+    return found
+
+
 def _fields(text: str, start: int, problems: list[Problem]) -> dict[str, Any]:
-    """The values by key, each read; `env` as a dict. What is wrong goes to `problems`."""
+    """The values by key; `env` is a dict. Errors are added to `problems`."""
     found: dict[str, Value] = {}
     values: dict[str, Any] = {}
     tried: set[str] = set()
@@ -192,7 +207,7 @@ def _fields(text: str, start: int, problems: list[Problem]) -> dict[str, Any]:
     while len(problems) < SHOWN_PROBLEMS:
         field = _NEXT_FIELD(text, position)
         if field is None:
-            position = _after_spaces(text, position)
+            position = len(text) - len(text[position:].lstrip(" \t"))
             if position == len(text):
                 break
             problems.append(_malformed(text, position))
@@ -230,24 +245,22 @@ def _may_stand(
     if name in FIELDS and name not in found and value.text:
         return True
     key = Token(name, start)
-    if key.text not in FIELDS:
-        if not _KEY.fullmatch(key.text):
-            problems.append(_stray(Token(f"{key.text}={value.token.text}", key.start)))
-            return False
-        message = f"unknown field {quoted(key.text)}: they are {', '.join(FIELDS)}"
-        fix = did_you_mean(key.text, FIELDS)
-        problems.append(key.problem(Code.FIELD_UNKNOWN, message, fix=fix))
-        return False
-    if key.text in found and key.text not in REPEATABLE:
-        message = f"the field {key.text} is given twice"
-        problems.append(key.problem(Code.FIELD_REPEATED, message, fix="keep one of them"))
-        return False
-    if not value.text and key.text != "description":
-        message = f"the field {key.text} is empty"
-        example = f"write it like {key.text}={FIELDS[key.text].example}, or leave it out"
-        problems.append(key.problem(Code.FIELD_VALUE, message, fix=example))
-        return False
-    return True
+    if name not in FIELDS:
+        message = f"unknown field {quoted(name)}: they are {', '.join(FIELDS)}"
+        problem = key.problem(Code.FIELD_UNKNOWN, message, fix=did_you_mean(name, FIELDS))
+        if not _KEY.fullmatch(name):
+            problem = _stray(Token(f"{name}={value.token.text}", start))
+    elif name in found and name not in REPEATABLE:
+        message = f"the field {name} is given twice"
+        problem = key.problem(Code.FIELD_REPEATED, message, fix="keep one of them")
+    elif not value.text and name != "description":
+        message = f"the field {name} is empty"
+        fix = f"write it like {name}={FIELDS[name].example}, or leave it out"
+        problem = key.problem(Code.FIELD_VALUE, message, fix=fix)
+    else:
+        return True
+    problems.append(problem)
+    return False
 
 
 def _read(key: str, value: Value, values: dict[str, Any], problems: list[Problem]) -> None:
@@ -286,34 +299,26 @@ def _task(values: dict[str, Any], problems: list[Problem]) -> Task | None:
     if problems:
         return None
     shell = values.get("shell", "")
+    alike = {key: values[key] for key in _ALIKE if key in values}
+    limits = [(limit, values[key]) for key, limit in LIMIT_FIELDS.items() if key in values]
     return Task(
-        command=values["command"],
-        argv=values["argv"],
         shell=DEFAULT_SHELL if shell == "true" else shell,
-        user=values.get("user", ""),
-        group=values.get("group", ""),
-        cwd=values.get("cwd", ""),
-        umask=values.get("umask"),
         env=tuple(values.get("env", {}).items()),
         timeout_ns=values.get("timeout"),
         grace_ns=values.get("grace", DEFAULT_GRACE_NS),
-        stdout=values.get("stdout", _INHERITED),
-        stderr=values.get("stderr", _INHERITED),
-        limits=tuple(
-            [(resource, values[key]) for key, resource in LIMIT_FIELDS.items() if key in values]
-        ),
-        nice=values.get("nice"),
+        limits=tuple(limits),
+        **alike,
     )
 
 
 def _malformed(text: str, position: int) -> Problem:
-    """What is wrong with a word that is no field; it covers what to skip."""
+    """The problem with a word that is not a field; it covers the text to skip."""
     end = max(past_all(_STRAY_PIECE, text, position), position + 1)
     word = Token(text[position:end], position)
     if word.text.startswith("#"):
         return _stray(Token(text[position:].rstrip(" \t"), position))
     if word.text.startswith("@"):
-        message = f"the modifier {quoted(word.text)} stands behind a field"
+        message = f"the modifier {quoted(word.text)} comes after a field"
         fix = "modifiers come before the first field"
         return word.problem(Code.FIELD_FORM, message, fix=fix)
     key, equals, value = word.text.partition("=")
@@ -321,29 +326,16 @@ def _malformed(text: str, position: int) -> Problem:
         rest = Token(text[position:], position)
         return rest.problem(Code.FIELD_FORM, f"a quote in {quoted(key)} is never closed")
     if equals and '"' in value:
-        message = f"{quoted(value)} is quoted in part"
-        whole = f"{key}={as_string(value.replace(chr(34), ''))}"
-        fix = "put the whole value between double quotes"
-        fix = f"write {whole}" if is_showable(whole) else fix
+        message, fix = f"{quoted(value)} is quoted in part", "put all of it between double quotes"
         return word.problem(Code.FIELD_FORM, message, fix=fix)
     return _stray(word)
-
-
-def place_of(key: str, text: str) -> Token:
-    """Where a field stands in a line that has been read."""
-    _, position = _head(text, [])
-    while field := FIELD.match(text, _after_spaces(text, position)):
-        if field[1] == key:
-            return Token(field[0], field.start())
-        position = field.end()
-    return Token(text, 0)
 
 
 def _stray(word: Token) -> Problem:
     message = f"{quoted(word.text)} is not key=value"
     fix = f"a value with spaces goes between double quotes: {_EXAMPLE}"
     if word.text.startswith("#"):
-        fix = "a comment has a line of its own"
+        fix = "write a comment on a separate line"
     return word.problem(Code.FIELD_FORM, message, fix=fix)
 
 
@@ -351,20 +343,3 @@ def _missing(key: str, text: str) -> Problem:
     message = f"the line has no {key}"
     end = len(text.rstrip(" \t"))
     return Problem(Code.FIELD_MISSING, message, end, end + 1, f"add {key}={FIELDS[key].example}")
-
-
-def _places(string: str) -> list[int]:
-    """Where each character of a quoted value stands, in the text with its quotes and escapes."""
-    places: list[int] = []
-    position = 1
-    while position < len(string) - 1:
-        places.append(position)
-        position += 2 if string[position] == "\\" else 1
-    places.append(position)
-    return places
-
-
-def _after_spaces(text: str, position: int) -> int:
-    while position < len(text) and text[position] in " \t":
-        position += 1
-    return position

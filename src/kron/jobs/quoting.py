@@ -1,7 +1,7 @@
-"""Quoting, the one way that krontab files have it: double quotes, `\\"` and `\\\\`, nothing else.
+"""Quoting in krontab files: double quotes with the escapes `\\"` and `\\\\`, nothing else.
 
-The same rules hold for a field's value and for the words inside a quoted command. There is no
-shell in them: a single quote, a dollar sign and a star are characters like any other.
+The same rules apply to a field's value and to the words of a quoted command. No shell reads them: a
+single quote, a dollar sign and a star are characters like any other.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import re
 from collections.abc import Sequence
 
 from kron.core.errors import Code, ParseError, quoted
+from kron.core.tokens import STRING, as_string
 
-STRING = r'"(?:[^"\\]|\\.)*+"'
 _ESCAPE = re.compile(r"\\(.)")
 _BARE = re.compile(r'[^ \t"\\]++')
-_WORD_PART = re.compile(rf'[^ \t"]++|{STRING}')
-_SPACES = re.compile(r"[ \t]*+")
-_UNQUOTED_WORD = re.compile(r"[^ \t]++")
+_PART = re.compile(rf'[^ \t"]++|{STRING}')
+_WORD = re.compile(rf'(?:[^ \t"]++|{STRING})+|"')
+"""A word, or a quote that is never closed. Not `++`, for the reason that `past_all` gives."""
 
 
 def unquoted(string: str) -> str:
-    """What `"..."` says; a `ParseError` for an escape that does not exist."""
+    """The text of `"..."`; a `ParseError` for an unknown escape."""
     inner = string[1:-1]
     if "\\" not in inner:
         return inner
@@ -38,51 +38,34 @@ def unquoted(string: str) -> str:
 
 
 def quoted_value(value: str) -> str:
-    """`value` as a field writes it: bare where that is safe, else between double quotes."""
+    """`value` as a field has it: bare where that is safe, else between double quotes."""
     return value if _BARE.fullmatch(value) else as_string(value)
-
-
-def as_string(value: str) -> str:
-    """`value` between double quotes, whatever it holds."""
-    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def split_words(text: str) -> tuple[str, ...]:
     """The words of a command: spaces separate them, except between double quotes."""
     if '"' not in text:
-        return tuple(_UNQUOTED_WORD.findall(text))
+        return tuple(_WORD.findall(text))
     words: list[str] = []
-    position = _end_of(_SPACES, text, 0)
-    while position < len(text):
-        word: list[str] = []
-        while part := _WORD_PART.match(text, position):
-            if part[0][0] == '"':
-                word.append(_unquoted_at(text, part[0], position))
-            else:
-                word.append(part[0])
-            position = part.end()
-        words.append("".join(word))
-        if position < len(text) and text[position] == '"':
+    for word in _WORD.finditer(text):
+        if word[0] == '"':
             message = "a quote in the command is never closed"
-            raise ParseError.single(text, Code.FIELD_VALUE, message, start=position)
-        position = _end_of(_SPACES, text, position)
+            raise ParseError.single(text, Code.FIELD_VALUE, message, start=word.start())
+        parts = _PART.finditer(text, word.start(), word.end())
+        words.append("".join(_unquoted_part(part) for part in parts))
     return tuple(words)
 
 
 def join_words(words: Sequence[str]) -> str:
     """The inverse of `split_words`."""
-    return " ".join(word if _BARE.fullmatch(word) else as_string(word) for word in words)
+    return " ".join(map(quoted_value, words))
 
 
-def _unquoted_at(text: str, string: str, position: int) -> str:
+def _unquoted_part(part: re.Match[str]) -> str:
+    if part[0][0] != '"':
+        return part[0]
     try:
-        return unquoted(string)
+        return unquoted(part[0])
     except ParseError as error:
-        shifted = [problem.shifted(position) for problem in error.problems]
-        raise ParseError(text, shifted) from None
-
-
-def _end_of(pattern: re.Pattern[str], text: str, position: int) -> int:
-    match = pattern.match(text, position)
-    assert match is not None  # the pattern also matches nothing
-    return match.end()
+        shifted = [problem.shifted(part.start()) for problem in error.problems]
+        raise ParseError(part.string, shifted) from None

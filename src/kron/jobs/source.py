@@ -1,8 +1,8 @@
-"""Where configuration is read from: files and directories, opened so that nobody can swap them.
+"""Reads configuration files and directories so that nobody can swap them after the checks.
 
-krond runs what these files say, perhaps as root. So a file is opened once, without following a
-link, relative to a directory that is held open, and what is checked is what is then read. The
-message of each refusal is its own, because each has its own remedy.
+krond runs the commands of these files, perhaps as root. So a file is opened once, without following
+a link, relative to a directory that is held open, and the descriptor that was checked is the one
+that is read. Each refusal has its own message, because each needs another fix.
 """
 
 from __future__ import annotations
@@ -19,28 +19,21 @@ from kron.core.limits import DEFAULT_LIMITS, Limits
 SUFFIX = ".kron"
 STANDARD_INPUT = "-"
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_TRUST_IT = "or pass --allow-insecure-config where that is meant, as in a container"
+_TRUST_IT = "or pass --allow-insecure-config if this is intended, as in a container"
 
 
-class Access(Frozen):
+class FileAccess(Frozen):
     """Whom to trust with a configuration file."""
 
     owner_uid: int
     """Files must belong to this user or to root."""
     insecure: bool = False
-    """Trust everybody and follow links: for containers, where a mount decides."""
+    """Trust all users and follow links: for containers, where a mount decides."""
 
 
-class Listing(Frozen):
-    """The files of a directory that are read, and the names of those that are not."""
-
-    paths: tuple[str, ...]
-    ignored: tuple[str, ...]
-
-
-def own_access(*, insecure: bool = False) -> Access:
-    """What the user of this process trusts: root and itself."""
-    return Access(os.geteuid(), insecure)
+def own_access(*, insecure: bool = False) -> FileAccess:
+    """Trust root and the user of this process."""
+    return FileAccess(os.geteuid(), insecure)
 
 
 def is_krontab_name(name: str) -> bool:
@@ -50,15 +43,15 @@ def is_krontab_name(name: str) -> bool:
 
 def list_directory(
     path: str,
-    access: Access,
+    access: FileAccess,
     *,
     is_read: Callable[[str], bool] = is_krontab_name,
     is_spool: bool = False,
-) -> Listing:
-    """The files of a directory whose names say that they are read, sorted, and the others.
+) -> tuple[list[str], list[str]]:
+    """The paths of the files of a directory, sorted: those whose names are read, and the others.
 
-    A spool is a directory to which others may add files, but in which they cannot replace those of
-    somebody else. Whoever lists one reads its files with `read_file(..., user_uid=...)`.
+    A spool is a directory to which others may add files, but in which they cannot replace other
+    users' files. Its files must be read with `read_file(..., user_uid=...)`.
     """
     directory = _open_directory(path, access, is_sticky_enough=is_spool)
     try:
@@ -67,42 +60,40 @@ def list_directory(
         raise _unreadable(path, error) from None
     finally:
         os.close(directory)
-    read = [name for name in names if is_read(name)]
-    kept = set(read)
-    ignored = [name for name in names if name not in kept]
-    return Listing(
-        tuple(os.path.join(path, name) for name in read),  # noqa: PTH118
-        tuple(os.path.join(path, name) for name in ignored),  # noqa: PTH118
-    )
+    read: list[str] = []
+    ignored: list[str] = []
+    for name in names:
+        (read if is_read(name) else ignored).append(os.path.join(path, name))  # noqa: PTH118
+    return read, ignored
 
 
 def check_path(path: str) -> None:
-    """Refuse a path that can be no part of an identity, nor be shown as it is."""
+    """Refuse a path that cannot be a part of an identity or be printed."""
     if not path.isprintable():
         raise KronError(
             Code.IDENTITY,
             f"the path {quoted(path)} holds a control character or is not valid Unicode",
-            fix="rename it: identities are made from it",
+            fix="rename it: identities contain it",
         )
 
 
 def read_file(
     path: str,
-    access: Access,
+    access: FileAccess,
     limits: Limits = DEFAULT_LIMITS,
     *,
     user_uid: int | None = None,
 ) -> bytes:
     """The bytes of a configuration file that passes every check.
 
-    `user_uid` is for a file in a spool: it must be this user's or root's, and have no other name.
-    The directory is judged by `access` all the same.
+    `user_uid` is for a file in a spool: this user or root must own it, and it must have one name
+    only. `access` still applies to the directory.
     """
     check_path(path)
     parent, name = os.path.split(os.path.abspath(path))  # noqa: PTH100
     directory = _open_directory(parent, access, is_sticky_enough=True)
     try:
-        # Non-blocking, so that a pipe put there cannot hold us up before it is refused.
+        # Non-blocking, so that a pipe does not block before it is refused.
         flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
         flags |= 0 if access.insecure else os.O_NOFOLLOW
         try:
@@ -124,7 +115,7 @@ def read_file(
         os.close(descriptor)
 
 
-def _open_directory(path: str, access: Access, *, is_sticky_enough: bool) -> int:
+def _open_directory(path: str, access: FileAccess, *, is_sticky_enough: bool) -> int:
     check_path(path)
     path = os.path.abspath(path)  # noqa: PTH100 (a slash at its end would follow a link)
     flags = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
@@ -132,16 +123,15 @@ def _open_directory(path: str, access: Access, *, is_sticky_enough: bool) -> int
     try:
         descriptor = os.open(path, flags)
     except OSError as error:
-        # Without O_DIRECTORY the answer for a link is its own; with it, "not a directory".
+        # With O_DIRECTORY the kernel reports a link as "not a directory".
         if error.errno == errno.ENOTDIR and os.path.islink(path):  # noqa: PTH114
             error = OSError(errno.ELOOP, "")
         raise _refused(path, error, access) from None
     try:
         status = os.fstat(descriptor)
-        # In a sticky directory, such as /tmp, nobody can replace a file of somebody else, but
-        # anybody can add one: good enough for a file that is named, not for all that are there,
-        # unless a file's owner and its name must agree.
-        # Its owner can replace every file there, so who that is matters all the same.
+        # In a sticky directory, such as /tmp, users cannot replace each other's files, but anyone
+        # can add one. That is enough to read a named file, but not to read all files, unless a
+        # file's owner and name must agree. The directory's owner can still replace every file.
         is_sticky = bool(is_sticky_enough and status.st_mode & stat.S_ISVTX)
         _check(path, "the directory ", status, access, is_sticky=is_sticky)
     except BaseException:
@@ -151,7 +141,7 @@ def _open_directory(path: str, access: Access, *, is_sticky_enough: bool) -> int
 
 
 def _check(
-    path: str, what: str, status: os.stat_result, access: Access, *, is_sticky: bool = False
+    path: str, what: str, status: os.stat_result, access: FileAccess, *, is_sticky: bool = False
 ) -> None:
     if access.insecure:
         return
@@ -170,13 +160,13 @@ def _check(
         )
 
 
-def _check_only_name(path: str, status: os.stat_result, access: Access) -> None:
-    """In a spool, a link to a file of root's would make it root's crontab, whatever it is."""
+def _check_only_name(path: str, status: os.stat_result, access: FileAccess) -> None:
+    """In a spool, a hard link to any file of root would become a crontab of root."""
     if status.st_nlink > 1 and not access.insecure:
         raise KronError(
             Code.FILE_KIND,
             f"{path} has another name elsewhere: it is one of {status.st_nlink} hard links",
-            fix="replace it by a copy",
+            fix="replace it with a copy",
         )
 
 
@@ -198,7 +188,7 @@ def _read_all(path: str, descriptor: int, limits: Limits) -> bytes:
     return b"".join(pieces)
 
 
-def _refused(path: str, error: OSError, access: Access) -> KronError:
+def _refused(path: str, error: OSError, access: FileAccess) -> KronError:
     if error.errno == errno.ELOOP and not access.insecure:
         return KronError(
             Code.FILE_SYMLINK,
@@ -210,7 +200,7 @@ def _refused(path: str, error: OSError, access: Access) -> KronError:
     if error.errno == errno.ENXIO:  # a socket
         return KronError(Code.FILE_KIND, f"{path} is not a regular file")
     if error.errno == errno.ENOTDIR:
-        return KronError(Code.FILE_KIND, f"{path} is not a directory, or is in none")
+        return KronError(Code.FILE_KIND, f"{path} is not a directory, or is not in a directory")
     return _unreadable(path, error)
 
 

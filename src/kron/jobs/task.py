@@ -1,4 +1,4 @@
-"""A task: what one run of a job does, apart from when. Where it came from does not matter here."""
+"""A task: what one run of a job does, whatever file it came from."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kron.core.duration import SECOND_NS
 from kron.core.frozen import Frozen
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""Where the program of a run is searched for if its environment has no PATH."""
+"""The search path for the program of a run whose environment has no PATH."""
 
 DEFAULT_SHELL = "/bin/sh"
 DEFAULT_GRACE_NS = 10 * SECOND_NS
@@ -25,7 +25,7 @@ class Destination(StrEnum):
 
 
 class Output(Frozen):
-    """A destination and, for a file, its path with tokens in it."""
+    """A destination and, for a file, its path with tokens."""
 
     destination: Destination = Destination.INHERIT
     path: str = ""
@@ -45,8 +45,8 @@ class Output(Frozen):
         return f"file:{self.path}" if self.destination is Destination.FILE else self.destination
 
 
-class Resource(StrEnum):
-    """What a run may use, each as the kernel's RLIMIT of the same name."""
+class LimitedResource(StrEnum):
+    """The kernel's RLIMITs that a field can set."""
 
     NOFILE = "nofile"
     NPROC = "nproc"
@@ -58,27 +58,27 @@ UNLIMITED = -1
 
 
 class Task(Frozen):
-    """A command and its surroundings. Empty text and None mean: as krond has it."""
+    """A command and how to run it. Empty text and None mean: as for krond itself."""
 
     command: str
-    """As written, for people."""
+    """As written, to show it."""
     argv: tuple[str, ...]
-    """What is executed."""
+    """The program and its arguments."""
     shell: str = ""
     user: str = ""
     group: str = ""
     cwd: str = ""
     cwd_may_lack: bool = False
-    """Whether a run starts in / where its directory is missing, as cron's do."""
+    """Whether a run starts in / if its directory does not exist, as with cron."""
     umask: int | None = None
     env: tuple[tuple[str, str], ...] = ()
     inherits_env: bool = True
-    """Whether krond's own environment comes first. It does not for a job of a crontab."""
+    """Whether a run inherits krond's environment. A job of a crontab does not."""
     stdin: str | None = None
-    """What the run reads; only a crontab's `%` says it. None: nothing, as /dev/null."""
+    """The run's standard input, from the `%` of a crontab. None: /dev/null."""
     timeout_ns: int | None = None
     grace_ns: int = DEFAULT_GRACE_NS
     stdout: Output = Output()
     stderr: Output = Output()
-    limits: tuple[tuple[Resource, int], ...] = ()
+    limits: tuple[tuple[LimitedResource, int], ...] = ()
     nice: int | None = None

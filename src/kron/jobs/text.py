@@ -1,20 +1,21 @@
-"""The bytes of a file as text, or the one reason why no line of them can be read.
+"""The bytes of a file as text, or the reason why it cannot be read.
 
-cron itself knows bytes only. What is not UTF-8 is refused in crontabs all the same: names, logs
-and messages are made from it, and a guess at its encoding would be wrong half of the time.
+cron itself knows only bytes. Crontabs that are not UTF-8 are refused all the same: names, logs and
+messages contain their text, and a guess at the encoding would often be wrong.
 """
 
 from __future__ import annotations
 
 from kron.core.errors import Code, Problem
 from kron.core.limits import Limits
+from kron.core.tokens import check_text
 from kron.jobs.finding import Finding
 
 _SHOWN_BYTES = 1_000
 
 
 def read_text(data: bytes, path: str, limits: Limits) -> str | Finding:
-    """The text, or what is wrong with all of it."""
+    """The text, or the error that makes all of it unreadable."""
     if len(data) > limits.file_bytes:
         message = f"the file is longer than {limits.file_bytes} bytes"
         fix = "split it into several files"
@@ -27,19 +28,24 @@ def read_text(data: bytes, path: str, limits: Limits) -> str | Finding:
     first = text.partition("\n")[0]
     if first.startswith("\ufeff"):
         message = "the file begins with a byte order mark"
-        fix = f"take it out: sed -i '1s/^\\xef\\xbb\\xbf//' {path}"
+        fix = f"remove it: sed -i '1s/^\\xef\\xbb\\xbf//' {path}"
         problem = Problem(Code.TEXT, message, 0, 1, fix)
     elif first.endswith("\r"):
         message = "the lines end with a carriage return, as on Windows"
-        fix = f"take them out: sed -i 's/\\r$//' {path}"
+        fix = f"remove them: sed -i 's/\\r$//' {path}"
         problem = Problem(Code.TEXT, message, len(first) - 1, len(first), fix)
     else:
         return text
     return Finding.of_problem(problem, path=path, line=1, text=first)
 
 
+def check_line(line: str, limits: Limits) -> None:
+    """A `ParseError` for a line that is too long, or holds a character that no line may hold."""
+    check_text(line, limits, "line")
+
+
 def says_nothing(line: str) -> bool:
-    """Whether a line is blank or a comment, which is the same in both kinds of file."""
+    """Whether a line is blank or a comment, in a krontab file or a crontab."""
     content = line.lstrip(" \t")
     return not content or content.startswith("#")
 

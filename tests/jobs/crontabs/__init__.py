@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kron.jobs.crontab.crontab import Crontab, Kind, Place, place_of, read_crontab
+from kron.jobs.crontab.crontab import Crontab, CrontabKind, CrontabPlace, place_of, read_crontab
 
 ROOT = Path(__file__).parent
 PATHS = sorted(
@@ -27,15 +27,20 @@ HOMES = {
 
 def read(path: str, *, zone: str = "UTC") -> Crontab:
     """A crontab of the corpus, on a host that has all of its users."""
-    place = place_of(path) or Place(Kind.SYSTEM)
+    place = place_of(path) or CrontabPlace(CrontabKind.SYSTEM)
     return read_crontab(
         (ROOT / path.lstrip("/")).read_bytes(), path, place, zone=zone, home_of=HOMES.get
     )
 
 
 def read_text(
-    text: str, *, kind: Kind = Kind.USER, user: str = "", zone: str = "UTC", path: str = "/c"
+    text: str,
+    *,
+    kind: CrontabKind = CrontabKind.USER,
+    user: str = "",
+    zone: str = "UTC",
+    path: str = "/c",
 ) -> Crontab:
     """A crontab that a test writes itself."""
-    place = Place(kind, user)
+    place = CrontabPlace(kind, user)
     return read_crontab(text.encode(), path, place, zone=zone, home_of=HOMES.get)

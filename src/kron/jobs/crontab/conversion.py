@@ -1,13 +1,12 @@
-"""From a crontab to krontab lines that do the same: faithful unless asked to spread.
+"""From a crontab to krontab lines that do the same; with `spread`, also with windows.
 
-Comments and blank lines keep their places. What cannot be carried over becomes a comment in its
-place and a note with the reason. The result depends on the crontab alone, not on the clock.
+Comments and blank lines keep their places. Anything not converted becomes a comment, and a note
+gives the reason. The result depends on the crontab only, not on the clock.
 """
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 
 from kron.core.duration import SECOND_NS, format_duration
 from kron.core.errors import Code, KronError
@@ -18,7 +17,6 @@ from kron.core.tokens import Token
 from kron.core.window import Mode, Window
 from kron.jobs.crontab.crontab import POLICY, Crontab, CrontabLine
 from kron.jobs.crontab.environment import LOGIN, OF_CRON
-from kron.jobs.crontab.names import Names
 from kron.jobs.crontab.note import NoteCode, Notes
 from kron.jobs.entry import Entry
 from kron.jobs.finding import Finding
@@ -29,38 +27,33 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
-    from kron.core.schedule import Schedule
-    from kron.jobs.advice.year import Year
+    from kron.core.year import Year
 
     Spread = int | Literal["auto"] | None
-    """A window's length in nanoseconds; "auto" proposes one for each line; None gives none."""
+    """The length of windows in nanoseconds; "auto" proposes one for each line; None for none."""
 
 AUTO: Literal["auto"] = "auto"
 SHORTEST_SPREAD_GAP_S = 300
-"""A job that runs more often has no window proposed: there is nothing to smooth."""
+"""Jobs that run more often than this get no window: there is nothing to smooth."""
 SPREAD_SHARE = 4
-"""A proposed window takes at most this part of the shortest gap: a quarter."""
+"""A proposed window is at most a quarter of the shortest gap."""
 PROPOSED_S = (3600, 2700, 1800, 1200, 900, 600, 300, 180, 120, 75)
-"""The lengths that are proposed. A shorter one would smooth next to nothing."""
-
-_YEAR = datetime(2028, 1, 1, tzinfo=UTC)
-"""Gaps are looked for in this leap year, whatever the year is: the clock must not show."""
+"""The proposed lengths. A shorter window would smooth almost nothing."""
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
 _RUN_PARTS = re.compile(r"(?<![^ \t/(;&|])run-parts(?![^ \t])")
-_UNFIT_FOR_BRACES = (";", "&", "|", "\\")
 _UNSHOWABLE = (Code.TEXT, Code.LIMIT)
 
 
 class Conversion(Frozen):
-    """Lines of a krontab file and what to know about them."""
+    """Lines of a krontab file, and the notes about them."""
 
     lines: tuple[str, ...]
     notes: tuple[Finding, ...]
 
     @property
     def text(self) -> str:
-        """The lines as a file has them."""
+        """The lines as the text of a file."""
         return "".join(f"{line}\n" for line in self.lines)
 
 
@@ -69,19 +62,17 @@ def convert(
     *,
     spread: Spread = None,
     environment: bool = True,
-    names: Names | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Conversion:
-    """The same jobs in krontab lines; a `KronError` if no krontab file could hold them.
+    """The same jobs as krontab lines; a `KronError` if they do not fit into a krontab file.
 
-    `environment=False` leaves out what cron adds by itself: SHELL, PATH, HOME, LOGNAME, USER and
-    the home directory as the place to run in. What the crontab sets stays. `names` is for several
-    crontabs that become one file: pass the same to each, and no name comes twice.
+    `environment=False` leaves out what cron adds: SHELL, PATH, HOME, LOGNAME, USER and the home
+    directory as the working directory. The crontab's own settings stay.
     """
     if isinstance(spread, int) and spread > limits.window_days * DAY_S * SECOND_NS:
         message = f"a window of {format_duration(spread)} is longer than {limits.window_days} days"
         raise KronError(Code.LIMIT, message)
-    converter = _Converter(spread, environment, names or Names(), limits)
+    converter = _Converter(spread, environment, limits)
     lines: list[str] = []
     notes: list[Finding] = []
     left = limits.file_bytes
@@ -91,7 +82,7 @@ def convert(
         left -= sum(len(text.encode()) + 1 for text in converted)
         if left < 0:
             message = f"the lines for {crontab.path} would be more than {limits.file_bytes} bytes"
-            fix = "split it, or leave out the environment that cron adds"
+            fix = "split it, or leave out the variables that cron adds"
             raise KronError(Code.LIMIT, message, fix=fix)
         lines += converted
         notes += [*line.notes, *found.found]
@@ -99,17 +90,16 @@ def convert(
 
 
 class _Converter:
-    def __init__(self, spread: Spread, environment: bool, names: Names, limits: Limits) -> None:
+    def __init__(self, spread: Spread, environment: bool, limits: Limits) -> None:
         self._spread = spread
         self._environment = environment
-        self._names = names
         self._limits = limits
         self._set: set[str] = set()
         self._windows: dict[str, Window | None] = {}
         self._year: Year | None = None
 
     def convert(self, line: CrontabLine, notes: Notes) -> list[str]:
-        """What stands in the place of a line: a line or, for a setting that jobs carry, none."""
+        """What replaces a line: one line, or none for a setting that the jobs repeat."""
         if line.entry is not None:
             return [self._job(line, line.entry, notes)]
         if line.setting is not None:
@@ -129,16 +119,16 @@ class _Converter:
         task = entry.task
         whole = Token(line.text, 0)
         if _RUN_PARTS.search(task.command):
-            message = "run-parts runs all scripts of a directory in one go"
+            message = "run-parts runs all scripts of a directory one after the other"
             fix = "a job for each script would spread them"
             notes.add(NoteCode.RUN_PARTS, message, whole, fix)
         command, shell = task.command, task.shell
         if task.stdin is not None:
             command, shell = _fed(task, task.stdin), DEFAULT_SHELL
-            message = "what follows the percent sign is fed to the command by printf"
-            notes.add(NoteCode.INPUT, message, whole, "a krontab line has no input of its own")
+            message = "printf feeds the text after the percent sign to the command"
+            notes.add(NoteCode.INPUT, message, whole, "a krontab line has no standard input")
         fields = [
-            ("name", self._names.unique(entry.name)),
+            ("name", entry.name),
             ("command", command),
             ("shell", "true" if shell == DEFAULT_SHELL else shell),
             *([("user", task.user)] if task.user else []),
@@ -153,7 +143,7 @@ class _Converter:
         return written
 
     def _variables(self, task: Task) -> list[tuple[str, str]]:
-        """What a line sets. A setting for cron is kept only for a command that names it."""
+        """The variables of a line. A setting for cron is kept only if the command uses it."""
         return [
             (name, value)
             for name, value in task.env
@@ -163,7 +153,7 @@ class _Converter:
         ]
 
     def _carries(self, name: str) -> bool:
-        """Whether a line says what cron gives to every job, set by the crontab or not."""
+        """Whether lines repeat this variable that cron gives to every job."""
         return self._environment or (name in self._set and name not in LOGIN and name != "SHELL")
 
     def _schedule_text(self, entry: Entry, notes: Notes, place: Token) -> str:
@@ -172,50 +162,44 @@ class _Converter:
         window = self._window(entry)
         if window is None:
             if self._spread != AUTO:
-                message = "the runs are too near to each other for this window"
+                message = "the runs are too close together for this window"
                 notes.add(NoteCode.WINDOW, message, place, "auto proposes one that fits")
             return entry.schedule_text
         return entry.schedule_text.replace(f" {POLICY}", f" {window} {POLICY}")
 
     def _window(self, entry: Entry) -> Window | None:
-        """The window of a job; None if one would reach the next period, or is not worth it."""
+        """The window of a job; None if it would reach the next period, or is too short to help."""
+        from kron.core.gap import shortest_gap
+        from kron.core.year import LEAP_YEAR, Year
+
         if entry.schedule_text not in self._windows:
-            gap_s = self._shortest_gap_s(entry.schedule)
+            self._year = self._year or Year(LEAP_YEAR)
+            gap = shortest_gap(entry.schedule, self._year)
+            gap_s = 0 if gap is None else gap.seconds
             asked_ns = self._spread if isinstance(self._spread, int) else proposed_ns(gap_s)
             fits = 0 < asked_ns < gap_s * SECOND_NS
             self._windows[entry.schedule_text] = Window(Mode.AFTER, asked_ns) if fits else None
         return self._windows[entry.schedule_text]
 
-    def _shortest_gap_s(self, schedule: Schedule) -> int:
-        from kron.jobs.advice.gap import shortest_gap
-        from kron.jobs.advice.year import Year
-
-        self._year = self._year or Year(_YEAR)
-        gap = shortest_gap(schedule, self._year)
-        return 0 if gap is None else gap.seconds
-
 
 def proposed_ns(gap_s: int) -> int:
-    """The window for a job whose runs are never nearer than `gap_s`; 0 for none."""
+    """The window for a job whose runs are at least `gap_s` apart; 0 for none."""
     if gap_s < SHORTEST_SPREAD_GAP_S:
         return 0
     return next(length_s for length_s in PROPOSED_S if SPREAD_SHARE * length_s <= gap_s) * SECOND_NS
 
 
 def _fed(task: Task, stdin: str) -> str:
-    """A command for /bin/sh that gives `stdin` to the task's command and ends as that does."""
+    """A command for /bin/sh that feeds `stdin` to the task's command and returns its exit code."""
     from shlex import quote
 
     lines = " ".join(quote(line) for line in stdin.removesuffix("\n").split("\n"))
-    if task.shell == DEFAULT_SHELL and _fits_braces(task.command):
+    # Braces are easier to read, where `; }` after the command certainly ends it.
+    is_cut_short = "#" in task.command or "<<" in task.command
+    is_cut_short = is_cut_short or task.command.rstrip().endswith((";", "&", "|", "\\"))
+    if task.shell == DEFAULT_SHELL and not is_cut_short:
         return f"printf '%s\\n' {lines} | {{ {task.command.rstrip()}; }}"
     return f"printf '%s\\n' {lines} | {quote(task.shell)} -c {quote(task.command)}"
-
-
-def _fits_braces(command: str) -> bool:
-    """Whether `; }` after the command is sure to be what it looks like."""
-    is_cut_short = "#" in command or "<<" in command
-    return not is_cut_short and not command.rstrip().endswith(_UNFIT_FOR_BRACES)
 
 
 def _comment(line: CrontabLine, code: str) -> str:

@@ -1,8 +1,8 @@
-"""A crontab as Debian's cron would run it: its jobs, complete, and what is wrong or left out.
+"""A crontab as Debian's cron would run it: its jobs, its errors, and what krond does differently.
 
-Lines are read from top to bottom: a setting holds for the lines after it. What a line says by
-itself is read in `line`. Home directories and the host's time zone are arguments, so that
-the same bytes are read alike everywhere.
+Lines are read from top to bottom: a setting applies to the lines after it. `line` reads a single
+line. Home directories and the host's time zone are arguments, so that the same bytes give the same
+result everywhere.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from kron.core.errors import Code, ParseError, Problem
 from kron.core.frozen import Frozen
 from kron.core.limits import DEFAULT_LIMITS, Limits
 from kron.core.parser import parse_schedule
-from kron.core.tokens import Token, forbidden_characters
+from kron.core.schedule import Schedule
+from kron.core.tokens import Token
 from kron.jobs.crontab.environment import Environment, HomeOf
 from kron.jobs.crontab.line import (
     REBOOT,
@@ -34,37 +35,33 @@ from kron.jobs.fields import FIELDS
 from kron.jobs.finding import Finding, findings_of
 from kron.jobs.identity import Node
 from kron.jobs.task import Task
-from kron.jobs.text import read_text, says_nothing
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kron.core.schedule import Schedule
+from kron.jobs.text import check_line, read_text, says_nothing
 
 POLICY = "@policy(concurrency=allow)"
-"""cron starts a run whether or not the one before has ended."""
+"""cron starts a run whether or not the run before it has ended."""
 
 SYSTEM_FILE = "/etc/crontab"
 SYSTEM_DIRECTORY = "/etc/cron.d"
 USER_DIRECTORIES = ("/var/spool/cron/crontabs", "/var/spool/cron/tabs", "/var/spool/cron")
 
 
-class Kind(StrEnum):
+class CrontabKind(StrEnum):
     """Whether the lines name a user."""
 
     SYSTEM = "system"
     USER = "user"
 
 
-class Place(Frozen):
-    """What is known of a crontab from where it lies."""
+class CrontabPlace(Frozen):
+    """What follows from the path of a crontab."""
 
-    kind: Kind
+    kind: CrontabKind
     user: str = ""
-    """Whose crontab it is; '' for a system crontab, whose lines say it, or if nobody knows."""
+    """Whose crontab it is; '' if unknown, and for a system crontab, whose lines name users."""
 
 
 class CrontabLine(Frozen):
-    """A line and what was read from it, or a stretch of comments and blank lines."""
+    """A line and what was read from it, or several lines of comments and blanks."""
 
     number: int
     text: str
@@ -73,16 +70,16 @@ class CrontabLine(Frozen):
     findings: tuple[Finding, ...] = ()
     notes: tuple[Finding, ...] = ()
     omitted: str = ""
-    """The code of the error or note for which no job hears of this line; '' otherwise."""
+    """The code of the error or note that says why this line affects no job; '' otherwise."""
 
 
 class Crontab(Frozen):
-    """A file, line by line. If it has errors, cron would run nothing of it."""
+    """A file, line by line. If it has errors, cron runs none of its jobs."""
 
     path: str
-    place: Place
+    place: CrontabPlace
     lines: tuple[CrontabLine, ...]
-    """As far as it was read: to the end, unless a limit or too many errors came before."""
+    """The lines that were read: all, unless a limit or too many errors ended the reading."""
     failure: Finding | None = None
     """Why no line could be read."""
 
@@ -103,19 +100,19 @@ class Crontab(Frozen):
         return [note for line in self.lines for note in line.notes]
 
 
-def place_of(path: str) -> Place | None:
-    """What cron knows from a crontab's place; None for a place that is not one of cron's."""
+def place_of(path: str) -> CrontabPlace | None:
+    """What follows from a path that cron reads; None for any other path."""
     absolute = os.path.abspath(path)  # noqa: PTH100
     directory, name = os.path.split(absolute)
     if directory == SYSTEM_DIRECTORY or absolute == SYSTEM_FILE:
-        return Place(Kind.SYSTEM)
-    return Place(Kind.USER, name) if directory in USER_DIRECTORIES else None
+        return CrontabPlace(CrontabKind.SYSTEM)
+    return CrontabPlace(CrontabKind.USER, name) if directory in USER_DIRECTORIES else None
 
 
 def read_crontab(
     data: bytes,
     path: str,
-    place: Place,
+    place: CrontabPlace,
     *,
     zone: str,
     home_of: HomeOf,
@@ -124,14 +121,14 @@ def read_crontab(
     jobs_before: int = 0,
     users_must_exist: bool = False,
 ) -> Crontab:
-    """Everything that a crontab's bytes say. `zone` is the host's, for lines without a CRON_TZ.
+    """Read a crontab. `zone` is the host's, for lines without a CRON_TZ.
 
-    A zone that does not exist is a `ParseError`: it is not the file that is wrong then.
-    `jobs_before` counts the jobs of crontabs before this one: the limit is for all of them.
-    `users_must_exist` makes a user without a home directory the error that it is for cron.
+    An unknown zone raises a `ParseError`, because the file is not what is wrong. `jobs_before`
+    counts the jobs of earlier crontabs: the limit is for all of them together. With
+    `users_must_exist` an unknown user is an error, as it is for cron.
     """
     environment = Environment(place.user, zone, home_of, users_must_exist=users_must_exist)
-    reader = _Reader(path, place, environment, node, limits, jobs_before=jobs_before)
+    reader = _CrontabReader(path, place, environment, node, limits, jobs_before=jobs_before)
     try:
         if place.user:
             FIELDS["user"].read(place.user)
@@ -146,13 +143,13 @@ def read_crontab(
     return Crontab(path, place, lines)
 
 
-class _Reader:
-    """Reads the lines of one file, each in the light of those before."""
+class _CrontabReader:
+    """Reads the lines of one file in order; settings apply to the lines after them."""
 
     def __init__(
         self,
         path: str,
-        place: Place,
+        place: CrontabPlace,
         environment: Environment,
         node: Node,
         limits: Limits,
@@ -171,7 +168,7 @@ class _Reader:
         self.has_stopped = False
 
     def lines(self, texts: list[str]) -> Iterator[CrontabLine]:
-        """Each line. Stretches that say nothing are one, so that a file of them stays small."""
+        """Each line. Consecutive comments and blank lines are one value, to save memory."""
         silent: list[str] = []
         for number, text in enumerate(texts, start=1):
             if says_nothing(text):
@@ -189,7 +186,7 @@ class _Reader:
     def _line(self, number: int, text: str) -> CrontabLine:
         notes = Notes(self._path, number, text)
         try:
-            _check_text(text, self._limits)
+            check_line(text, self._limits)
             setting = read_setting(text)
             if setting is not None:
                 self._count("settings", text, setting.name)
@@ -206,7 +203,7 @@ class _Reader:
         self._errors += len(problems)
         if self._errors >= KEPT_FINDINGS and not self.has_stopped:
             message = f"the file is read no further: it has {KEPT_FINDINGS} errors"
-            problems.append(Problem(Code.LIMIT, message, 0, len(text), "mend these first"))
+            problems.append(Problem(Code.LIMIT, message, 0, len(text), "fix these first"))
             self.has_stopped = True
         findings = findings_of(ParseError(text, problems), path=self._path, line=number)
         return CrontabLine(number, text, findings=tuple(findings), omitted=error.code)
@@ -220,7 +217,7 @@ class _Reader:
             raise ParseError(text, [place.problem(Code.LIMIT, message, fix=fix)])
 
     def _job(self, number: int, text: str, notes: Notes) -> Entry | None:
-        """The job; None if a note has said why there is none."""
+        """The job; None if a note says why the line has none."""
         if is_anacron(text):
             message = "this is a line of an anacrontab: a period in days, a delay, a name"
             start = len(text) - len(text.lstrip(" \t"))
@@ -228,7 +225,7 @@ class _Reader:
             notes.add(NoteCode.ANACRON, message, place, "write a time and the command")
             return None
         problems: list[Problem] = []
-        job = read_job(text, problems, has_user=self._place.kind is Kind.SYSTEM)
+        job = read_job(text, problems, has_user=self._place.kind is CrontabKind.SYSTEM)
         if job is None:
             raise ParseError(text, problems)
         _note_oddities(job, notes)
@@ -241,10 +238,10 @@ class _Reader:
         return self._entry(number, text, job, schedule, notes)
 
     def _schedule(self, when: Token, notes: Notes, problems: list[Problem]) -> Schedule | None:
-        """None if a problem or a note has said why there is none."""
+        """The schedule; None if the line has none, which a problem or a note explains."""
         if when.text == REBOOT:
-            message = "krond runs nothing when the host starts"
-            fix = "let systemd run it, from a unit with Type=oneshot"
+            message = "krond has no jobs that run when the host starts"
+            fix = "use a systemd unit with Type=oneshot"
             notes.add(NoteCode.REBOOT, message, when, fix)
             return None
         text = self._schedule_text(when.text)
@@ -253,14 +250,14 @@ class _Reader:
             try:
                 schedule = self._schedules[text] = parse_schedule(text)
             except ParseError as error:
-                if error.code is Code.CRON_NEVER:  # people write it to switch a line off
+                if error.code is Code.CRON_NEVER:  # people write such a date to disable a line
                     notes.add(NoteCode.NEVER, error.message, when, "cron never runs it either")
                 else:
                     problems.extend(problem.shifted(when.start) for problem in error.problems)
         return schedule
 
     def _schedule_text(self, when: str) -> str:
-        """The same in krontab's words, the places of the fields unchanged."""
+        """The time as a krontab schedule, its fields at the same positions."""
         zone = "" if self._environment.zone == "UTC" else f" @tz({self._environment.zone})"
         return f"{SHORTHANDS.get(when, when)}{zone} {POLICY}"
 
@@ -268,7 +265,7 @@ class _Reader:
         self, number: int, text: str, job: JobLine, schedule: Schedule, notes: Notes
     ) -> Entry:
         user = self._place.user if job.user is None else job.user.text
-        surroundings = self._environment.of(text, user, job.user or job.when, notes)
+        directory, variables = self._environment.of(text, user, job.user or job.when, notes)
         shell = self._environment.shell
         name = self._names.unique(name_of(job.command.text))
         task = Task(
@@ -276,9 +273,9 @@ class _Reader:
             argv=(shell, "-c", job.command.text),
             shell=shell,
             user=user,
-            cwd=surroundings.directory,
+            cwd=directory,
             cwd_may_lack=True,
-            env=surroundings.variables,
+            env=variables,
             inherits_env=False,
             stdin=job.command.stdin,
         )
@@ -294,27 +291,18 @@ def _note_oddities(job: JobLine, notes: Notes) -> None:
     if job.command.has_backslashes:
         message = r"\\ is one backslash, as Debian's cron has it; for cronie it is two"
         place = job.written.start + job.written.text.index("\\\\")
-        notes.add(NoteCode.BACKSLASH, message, Token("\\\\", place), "try what the job does")
+        notes.add(NoteCode.BACKSLASH, message, Token("\\\\", place), "check what the job does")
     if job.user is None and job.command.text.split(None, 1)[:1] == ["root"]:
         message = 'the command begins with "root", but a user\'s crontab has no column for users'
-        fix = "say that it is a system crontab, or take the word out"
+        fix = "say that it is a system crontab, or remove the word"
         notes.add(NoteCode.USER_COLUMN, message, Token("root", job.written.start), fix)
 
 
 def _without_line_break(line: CrontabLine, path: str) -> CrontabLine:
-    """The last line, with a note unless it says nothing: only then does cron not mind."""
+    """The last line, with a note unless it is a comment or blank, which cron accepts."""
     if not (line.setting or line.entry or line.omitted):
         return line
     notes = Notes(path, line.number, line.text)
-    message = "the last line has no line break: Debian's cron would run nothing of this file"
+    message = "the last line has no line break: Debian's cron would run no job of this file"
     notes.add(NoteCode.LAST_LINE, message, Token(" ", len(line.text)), "add one")
     return line.replace(notes=(*line.notes, *notes.found))
-
-
-def _check_text(text: str, limits: Limits) -> None:
-    if len(text) > limits.line_bytes or len(text.encode()) > limits.line_bytes:
-        message = f"the line is longer than {limits.line_bytes} bytes"
-        raise ParseError.single(text, Code.LIMIT, message, end=1)
-    problems = forbidden_characters(text)
-    if problems:
-        raise ParseError(text, problems)

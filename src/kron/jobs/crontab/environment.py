@@ -1,7 +1,7 @@
-"""The settings of a crontab, as far as it has been read: the surroundings of the jobs that follow.
+"""The settings of a crontab up to a line: the environment of the jobs after it.
 
-cron gives a job SHELL, PATH, HOME and LOGNAME, and the settings of the crontab; nothing of its own
-environment. USER is cronie's; Debian's cron leaves it out, and no job minds having it.
+cron gives a job SHELL, PATH, HOME, LOGNAME and the settings of the crontab, and none of cron's own
+environment. cronie sets USER too; Debian's cron does not, but it does no harm.
 """
 
 from __future__ import annotations
@@ -9,26 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kron.core.errors import Code, ParseError, quoted
-from kron.core.frozen import Frozen
 from kron.core.tokens import Token
 from kron.core.zone import load_zone
 from kron.jobs.crontab.line import Setting
+from kron.jobs.crontab.local import plain_zone
 from kron.jobs.crontab.note import NoteCode, Notes
-from kron.jobs.crontab.zone import plain_zone
 from kron.jobs.task import DEFAULT_SHELL
 
 DEFAULT_PATH = "/usr/bin:/bin"
 LOGIN = ("LOGNAME", "USER")
-"""What a crontab may not set."""
+"""Variables that a crontab cannot set."""
 
 MOST_VARIABLES = 1_000_000
-"""How many variables all jobs of a file may have between them. Where settings change before each
-job, their number grows with the square of the file."""
+"""The most variables that all jobs of a file may have together. Where settings change before each
+job, their number grows with the square of the file's length."""
 
 _NO_HOME = "/nonexistent"
-"""What Debian calls the home of users that have none. cron runs their jobs elsewhere."""
+"""Debian's home directory for users without one. cron runs their jobs in /."""
 
-_NO_MAIL = (NoteCode.MAIL, "krond sends no mail", "stdout= and stderr= say where output goes")
+_NO_MAIL = (NoteCode.MAIL, "krond sends no mail", "set stdout= and stderr= to keep the output")
 _OF_CRON: dict[str, tuple[NoteCode, str, str]] = {
     "MAILTO": _NO_MAIL,
     "MAILFROM": _NO_MAIL,
@@ -36,42 +35,39 @@ _OF_CRON: dict[str, tuple[NoteCode, str, str]] = {
     "CONTENT_TRANSFER_ENCODING": _NO_MAIL,
     "RANDOM_DELAY": (
         NoteCode.DELAY,
-        "the random delay of cronie is not read",
+        "cronie's random delay is not used",
         "in a krontab file, @win(after,45m) is a delay of up to 45 minutes",
     ),
     "CRON_WITHIN": (
         NoteCode.DELAY,
-        "the limit that NetBSD sets for late jobs is not read",
-        "in a krontab file, @policy(deadline=10m) is one of 10 minutes",
+        "NetBSD's limit for late jobs is not used",
+        "in a krontab file, @policy(deadline=10m) is a limit of 10 minutes",
     ),
     "START_HOURS_RANGE": (
         NoteCode.SETTING,
-        "the range of hours of anacron is not read",
-        "in a krontab file, @only(hours=6-8) is one",
+        "anacron's range of hours is not used",
+        "in a krontab file, @only(hours=6-8) does the same",
     ),
-    "MLS_LEVEL": (NoteCode.SETTING, "the SELinux level of cronie is not read", ""),
+    "MLS_LEVEL": (NoteCode.SETTING, "cronie's SELinux level is not used", ""),
     "CRON_TZ": (
         NoteCode.ZONE,
-        "from here on, times are in this zone, as cronie has it; Debian's cron does not read it",
+        "from here on times are in this zone, as for cronie; Debian's cron ignores CRON_TZ",
         "",
     ),
 }
 OF_CRON = tuple(_OF_CRON)
-"""Settings that are meant for cron itself. Its jobs see them all the same."""
+"""Settings that are meant for cron itself. Its jobs see them too."""
 
 HomeOf = Callable[[str], str | None]
-"""From a user's name to the home directory, or None if there is no such user."""
+"""From a user's name to the home directory; None if the user does not exist."""
 
 
-class Surroundings(Frozen):
-    """Where a job runs and what is in its environment."""
-
-    directory: str
-    variables: tuple[tuple[str, str], ...]
+JobEnvironment = tuple[str, tuple[tuple[str, str], ...]]
+"""The directory that a job runs in, and its variables."""
 
 
 class Environment:
-    """What the settings so far say. `user` is whose crontab it is, or '' if the lines say it."""
+    """The settings so far. `user` owns the crontab; '' if each line names its user."""
 
     def __init__(
         self, user: str, zone: str, home_of: HomeOf, *, users_must_exist: bool = False
@@ -81,10 +77,10 @@ class Environment:
         self._home_of = home_of
         self._users_must_exist = users_must_exist
         self._settings: dict[str, str] = {}
-        # Equal surroundings are one value, so that a long crontab stays small in memory.
-        self._surroundings: dict[str, Surroundings] = {}
+        # Equal environments are one value, so that a long crontab stays small in memory.
+        self._environments: dict[str, JobEnvironment] = {}
         self._variables = 0
-        self._told: set[str] = set()
+        self._noted_users: set[str] = set()
 
     @property
     def shell(self) -> str:
@@ -92,9 +88,9 @@ class Environment:
         return self._settings.get("SHELL", DEFAULT_SHELL)
 
     def set(self, text: str, setting: Setting, notes: Notes) -> str:
-        """Take a setting over from the line `text`.
+        """Apply a setting of the line `text`.
 
-        Returns the code of the note on it if it changes nothing about the jobs.
+        Returns the code of its note if the setting has no effect on jobs.
         """
         name, value = setting.name.text, setting.value.text
         if name in LOGIN:
@@ -113,16 +109,16 @@ class Environment:
             message = f"{quoted(value)} is not an absolute path: jobs run where krond does"
             notes.add(NoteCode.HOME, message, setting.value)
         self._settings[name] = value
-        self._surroundings.clear()
+        self._environments.clear()
         if name not in _OF_CRON:
             return ""
         code, message, fix = _OF_CRON[name]
         notes.add(code, message, setting.name, fix)
         return "" if name == "CRON_TZ" else code
 
-    def of(self, text: str, user: str, place: Token, notes: Notes) -> Surroundings:
-        """The surroundings of a user's job in the line `text`. An odd user is noted once."""
-        known = self._surroundings.get(user)
+    def of(self, text: str, user: str, place: Token, notes: Notes) -> JobEnvironment:
+        """The environment of a user's job in the line `text`. An odd user is noted once."""
+        known = self._environments.get(user)
         if known is not None:
             return known
         if self._users_must_exist and user and self._home_of(user) is None:
@@ -147,14 +143,14 @@ class Environment:
             name: value for name, value in self._settings.items() if name not in variables
         }
         directory = home if home is not None and home.startswith("/") else ""
-        found = Surroundings("/" if directory == _NO_HOME else directory, tuple(variables.items()))
-        self._surroundings[user] = found
-        return found
+        directory = "/" if directory == _NO_HOME else directory
+        self._environments[user] = directory, tuple(variables.items())
+        return self._environments[user]
 
     def _note_home(self, user: str, home: str | None, place: Token, notes: Notes) -> None:
-        if user in self._told:
+        if user in self._noted_users:
             return
-        self._told.add(user)
+        self._noted_users.add(user)
         if home is None:
             message = f"there is no user {quoted(user)} here, so the home directory is unknown"
             fix = "add cwd=... and env=HOME=... to the jobs"

@@ -1,7 +1,7 @@
-"""All crontabs of a host, as they are: those of the system and those of its users.
+"""All crontabs of a host: those of the system and those of its users, read as they are.
 
-cron ignores a crontab that has an error and runs the others, and so does this: what is left out is
-a warning. Only what concerns every crontab, such as an unknown time zone, is a failure.
+cron ignores a crontab with an error and runs the others, and so does krond: an ignored crontab is
+a warning. Only an error that affects every crontab, such as an unknown time zone, is a failure.
 """
 
 from __future__ import annotations
@@ -13,53 +13,51 @@ from collections.abc import Callable, Iterator, Sequence
 from kron.core.errors import Code, KronError, quoted, visible
 from kron.core.limits import DEFAULT_LIMITS, Limits
 from kron.jobs.configuration import Configuration
-from kron.jobs.crontab.account import Accounts
 from kron.jobs.crontab.crontab import (
     SYSTEM_DIRECTORY,
     SYSTEM_FILE,
     USER_DIRECTORIES,
     Crontab,
-    Kind,
-    Place,
+    CrontabKind,
+    CrontabPlace,
     read_crontab,
 )
+from kron.jobs.crontab.local import Accounts, system_zone
 from kron.jobs.crontab.note import NoteCode
-from kron.jobs.crontab.zone import system_zone
 from kron.jobs.document import Document
 from kron.jobs.finding import Finding, Severity
 from kron.jobs.identity import Node
-from kron.jobs.source import Access, list_directory, read_file
+from kron.jobs.source import FileAccess, list_directory, read_file
 
-TOLD_OF_A_FILE = 20
-"""How many warnings of one crontab are told: a user could write 100,000 lines that need one."""
+SHOWN_OF_A_FILE = 20
+"""How many warnings of one crontab are reported: a user could write 100,000 lines with one each."""
 
 _LOCALTIME = "/etc/localtime"
 _TIMEZONE = "/etc/timezone"
 _SYSTEM_NAME = re.compile(r"[A-Za-z0-9_-]++")
 _NO_CRONTAB = (".", "#", "tmp.")
-"""How the names of files begin with which `crontab -e` prepares a new crontab."""
+"""Prefixes of the files in which `crontab -e` prepares a new crontab."""
 
 
 def watched(root: str = "") -> list[str]:
-    """The directories in which a change may mean another configuration, whether they exist or not.
+    """The directories in which a change may change the configuration, whether they exist or not.
 
-    That of /etc/crontab, /etc/localtime and /etc/timezone is among them.
+    /etc is one of them, for /etc/crontab, /etc/localtime and /etc/timezone.
     """
     system = os.path.dirname(SYSTEM_FILE)  # noqa: PTH120
     return [f"{root}{path}" for path in (system, SYSTEM_DIRECTORY, *USER_DIRECTORIES)]
 
 
 def load_host(
-    access: Access,
+    access: FileAccess,
     *,
     node: Node = Node(),  # noqa: B008 (frozen)
     limits: Limits = DEFAULT_LIMITS,
     root: str = "",
-    progress: Callable[[int], None] | None = None,
 ) -> Configuration:
-    """Read every crontab of the host. `progress` is told of lines read.
+    """Read every crontab of the host.
 
-    `root` is put before each path, of which identities are made too. Users are those of the host.
+    `root` is put before each path, and so becomes a part of identities. Users are the host's.
     """
     try:
         zone = system_zone(f"{root}{_LOCALTIME}", f"{root}{_TIMEZONE}")
@@ -67,28 +65,20 @@ def load_host(
         fix = "make it a link such as /usr/share/zoneinfo/Europe/Paris"
         failure = Finding.of_error(error, f"{root}{_LOCALTIME}").replace(fix=fix)
         return Configuration((), (failure,))
-    reader = _HostReader(access, node, limits, zone, progress)
+    reader = _HostReader(access, node, limits, zone)
     reader.read_system(f"{root}{SYSTEM_FILE}", f"{root}{SYSTEM_DIRECTORY}")
     reader.read_users([f"{root}{directory}" for directory in USER_DIRECTORIES])
     return Configuration(tuple(reader.documents), (), tuple(reader.ignored), tuple(reader.warnings))
 
 
 class _HostReader:
-    """Reads crontab after crontab, and keeps what all of them come to."""
+    """Reads one crontab after the other and collects the results."""
 
-    def __init__(
-        self,
-        access: Access,
-        node: Node,
-        limits: Limits,
-        zone: str,
-        progress: Callable[[int], None] | None,
-    ) -> None:
+    def __init__(self, access: FileAccess, node: Node, limits: Limits, zone: str) -> None:
         self._access = access
         self._node = node
         self._limits = limits
         self._zone = zone
-        self._progress = progress
         self._accounts = Accounts()
         self._jobs = 0
         self.documents: list[Document] = []
@@ -99,10 +89,10 @@ class _HostReader:
         """The crontabs whose lines name a user."""
         paths = [file] if os.path.lexists(file) else []
         for path in [*paths, *self._listed(directory, _is_system_name, is_spool=False)]:
-            self._read(path, Place(Kind.SYSTEM))
+            self._read(path, CrontabPlace(CrontabKind.SYSTEM))
 
     def read_users(self, directories: Sequence[str]) -> None:
-        """The crontabs that are named after their users, of each user the first."""
+        """The crontabs that are named after their users; the first one of each user."""
         paths: dict[str, str] = {}
         for directory in directories:
             for path in self._listed(directory, _is_user_name, is_spool=True):
@@ -113,36 +103,37 @@ class _HostReader:
                     self.ignored.append(path)
                 elif user in paths:
                     message = f"{paths[user]} is the crontab of {quoted(user)} that runs"
-                    self._warn(NoteCode.TWICE, f"nothing of it runs: {message}", path, "remove one")
+                    self._warn(
+                        NoteCode.TWICE, f"its jobs do not run: {message}", path, "remove one"
+                    )
                 else:
                     paths[user] = path
-                    self._read_user(path, user)
-
-    def _read_user(self, path: str, user: str) -> None:
-        uid = self._accounts.uid_of(user)
-        if uid is None:
-            message = f"nothing of it runs: there is no user {quoted(user)} here"
-            self._warn(NoteCode.USER_UNKNOWN, message, path, "create the user, or remove the file")
-        else:
-            self._read(path, Place(Kind.USER, user), uid)
+                    self._read(path, CrontabPlace(CrontabKind.USER, user))
 
     def _listed(
         self, directory: str, is_read: Callable[[str], bool], *, is_spool: bool
-    ) -> tuple[str, ...]:
+    ) -> Sequence[str]:
         try:
-            listing = list_directory(directory, self._access, is_read=is_read, is_spool=is_spool)
+            read, others = list_directory(
+                directory, self._access, is_read=is_read, is_spool=is_spool
+            )
         except KronError as error:
             if error.code is not Code.FILE_MISSING:  # no host has all of the directories
-                self._warn(error.code, f"nothing in it runs: {error.message}", directory, error.fix)
+                self._warn(error.code, f"no job in it runs: {error.message}", directory, error.fix)
             return ()
-        self.ignored.extend(listing.ignored)
-        return listing.paths
+        self.ignored += others
+        return read
 
-    def _read(self, path: str, place: Place, user_uid: int | None = None) -> None:
+    def _read(self, path: str, place: CrontabPlace) -> None:
+        user_uid = self._accounts.uid_of(place.user) if place.user else None
+        if place.user and user_uid is None:
+            message = f"its jobs do not run: there is no user {quoted(place.user)} here"
+            self._warn(NoteCode.USER_UNKNOWN, message, path, "create the user, or remove the file")
+            return
         try:
             data = read_file(path, self._access, self._limits, user_uid=user_uid)
         except KronError as error:
-            self._warn(error.code, f"nothing of it runs: {error.message}", path, error.fix)
+            self._warn(error.code, f"its jobs do not run: {error.message}", path, error.fix)
             return
         crontab = read_crontab(
             data,
@@ -155,8 +146,6 @@ class _HostReader:
             jobs_before=self._jobs,
             users_must_exist=True,
         )
-        if self._progress is not None:
-            self._progress(data.count(b"\n"))
         self.warnings.extend(_warnings_of(crontab))
         if not crontab.findings:
             document = Document(path, data.decode(), tuple(crontab.entries), ())
@@ -176,21 +165,21 @@ def _is_user_name(name: str) -> bool:
 
 
 def _warnings_of(crontab: Crontab) -> Iterator[Finding]:
-    """Why nothing of a crontab runs or, if it does, what it says that krond does differently."""
+    """Why the jobs of a crontab do not run; if they do, what krond does differently."""
     errors = crontab.findings
     if errors:
         count = "an error" if len(errors) == 1 else f"{len(errors):,} errors"
-        message = f"nothing of it runs: it has {count}"
-        fix = "mend it: a crontab runs whole or, as with cron, not at all"
+        message = f"its jobs do not run: it has {count}"
+        fix = "fix it: like cron, krond runs only crontabs without errors"
         yield Finding(Severity.WARNING, NoteCode.LEFT_OUT, message, crontab.path, fix=fix)
     found = errors or crontab.notes
-    for finding in found[:TOLD_OF_A_FILE]:
-        # Where a krontab line would say it, a crontab that runs as it is has no place for it.
-        fix = "output goes where krond's goes" if finding.code == NoteCode.MAIL else finding.fix
+    for finding in found[:SHOWN_OF_A_FILE]:
+        # The usual fix is a field of a krontab line, which a crontab cannot have.
+        fix = "output goes to the output of krond" if finding.code == NoteCode.MAIL else finding.fix
         yield finding.replace(severity=Severity.WARNING, fix=fix)
-    if len(found) > TOLD_OF_A_FILE:
+    if len(found) > SHOWN_OF_A_FILE:
         what = "errors" if errors else "notes"
-        message = f"there are {len(found) - TOLD_OF_A_FILE:,} more {what}"
-        fix = "krontab import tells all of them"
-        code = found[TOLD_OF_A_FILE].code
+        message = f"{len(found) - SHOWN_OF_A_FILE:,} more {what} are not shown"
+        fix = "krontab import shows all of them"
+        code = found[SHOWN_OF_A_FILE].code
         yield Finding(Severity.WARNING, code, message, crontab.path, fix=fix)

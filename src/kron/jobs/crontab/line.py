@@ -1,7 +1,7 @@
-"""One line of a crontab, taken apart as Debian's cron does it: a setting, or a time and a command.
+"""One line of a crontab, split as Debian's cron does it: a setting, or a time and a command.
 
-What the parts say is read here: quotes around a setting's value, `%` in a command. What follows
-from the lines before, such as the environment and the time zone, is the business of `crontab`.
+This module reads the parts: quotes around a setting's value, `%` in a command. What depends on
+earlier lines, such as the environment and the time zone, is in `crontab`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _ANACRON = re.compile(
     re.VERBOSE,
 )
 _WORD = re.compile(r"[ \t]*+([^ \t]++)")
-_COMMAND_ESCAPE = re.compile(r"\\[\\%]|%")
+_COMMAND = re.compile(r"(?:[^\\%]|\\[\\%]?)*")
+_COMMAND_ESCAPE = re.compile(r"\\([\\%])")
 _INPUT_ESCAPE = re.compile(r"\\?%")
 
 
@@ -41,7 +42,7 @@ class Setting(Frozen):
 
 
 class CronCommand(Frozen):
-    """What the shell is given, and what it reads from its standard input."""
+    """The text for the shell, and the text for its standard input."""
 
     text: str
     stdin: str | None
@@ -50,7 +51,7 @@ class CronCommand(Frozen):
 
 
 class JobLine(Frozen):
-    """A line that says when to run what."""
+    """A line with a time and a command."""
 
     when: Token
     """Five fields as written, or a word such as `@daily`."""
@@ -59,11 +60,11 @@ class JobLine(Frozen):
     """The command with its escapes."""
     command: CronCommand
     quiet: Token | None
-    """The hyphen with which cronie leaves a line out of its log."""
+    """The hyphen that makes cronie leave the line out of its log."""
 
 
 def read_setting(text: str) -> Setting | None:
-    """The setting that a line is, or None. A line is a setting before it is anything else."""
+    """The setting of a line, or None if it is not one. Settings are tried before jobs."""
     match = _SETTING.fullmatch(text)
     if match is None:
         _check_not_meant_as_setting(text)
@@ -84,7 +85,7 @@ def is_anacron(text: str) -> bool:
 
 
 def read_job(text: str, problems: list[Problem], *, has_user: bool) -> JobLine | None:
-    """The job that a line says. The fields of its time are not read yet."""
+    """The job of a line. The fields of its time are not read yet."""
     position = len(text) - len(text.lstrip(" \t"))
     quiet = Token("-", position) if text[position] == "-" else None
     position += 1 if quiet else 0
@@ -107,29 +108,21 @@ def read_job(text: str, problems: list[Problem], *, has_user: bool) -> JobLine |
         problems.append(Problem(Code.FIELD_MISSING, message, end, end + 1))
     elif user is None and command.text.startswith("*"):
         message = "there is a sixth field before the command"
-        fix = "leave one out: cron has no field for seconds"
+        fix = "remove one: cron has no field for seconds"
         problems.append(Token("*", written.start).problem(Code.CRON_FIELD_COUNT, message, fix=fix))
     return JobLine(when, user, written, command, quiet)
 
 
 def split_command(written: str) -> CronCommand:
-    r"""The command and its input: the first `%` ends the one, further ones break the other's lines.
+    r"""The command and its input: the first `%` ends the command, later ones are line breaks.
 
     In a command `\%` is `%` and, with Debian's cron, `\\` is one backslash. In its input only `\%`
     is an escape. Input ends with a line break.
     """
-    pieces: list[str] = []
-    position = 0
-    has_backslashes = False
-    for escape in _COMMAND_ESCAPE.finditer(written):
-        pieces.append(written[position : escape.start()])
-        position = escape.end()
-        if escape[0] == "%":
-            return CronCommand("".join(pieces), _input(written[position:]), has_backslashes)
-        has_backslashes = has_backslashes or escape[0] == "\\\\"
-        pieces.append(escape[0][1])
-    pieces.append(written[position:])
-    return CronCommand("".join(pieces), None, has_backslashes)
+    command = next(_COMMAND.finditer(written))[0]
+    stdin = _input(written[len(command) + 1 :])
+    has_backslashes = "\\" in _COMMAND_ESCAPE.findall(command)
+    return CronCommand(_COMMAND_ESCAPE.sub(r"\1", command), stdin, has_backslashes)
 
 
 def _input(written: str) -> str | None:
@@ -144,17 +137,17 @@ def _first_group(match: re.Match[str], *names: str) -> Token:
 
 
 def _check_not_meant_as_setting(text: str) -> None:
-    """A setting that is none would be read as a strange minute: say what it was meant to be."""
+    """Report a malformed setting as such; otherwise it would be read as a strange minute."""
     match = _MEANT_AS_SETTING.match(text)
     if match is None:
         return
     name, value = quoted(match[2]), text[match.end() :]
     if match[1]:
-        message, fix = f"there is a shell's export before {name}", "leave the word out"
+        message, fix = f"there is a shell's export before {name}", "remove the word"
     elif not value:
         message, fix = f"the setting {name} has no value", 'write ="" for an empty one'
     elif value.count(value[0]) == 1:
-        message, fix = f"a quote in the setting {name} is never closed", ""
+        message, fix = f"a quote in the setting {name} is never closed", "close it"
     else:
         message = f"there is more after the quoted value of the setting {name}"
         fix = "put all of it between quotes; a comment has a line of its own"
@@ -172,7 +165,7 @@ def _check_shorthand(word: Token, problems: list[Problem]) -> None:
 
 
 def _five_fields(text: str, position: int, problems: list[Problem]) -> Token:
-    """The five fields with what is between them."""
+    """The five fields and the spaces between them."""
     words: list[Token] = []
     for kind in KINDS:
         match = _WORD.match(text, words[-1].end if words else position)
@@ -181,7 +174,9 @@ def _five_fields(text: str, position: int, problems: list[Problem]) -> Token:
         word = Token(match[1], match.start(1))
         words.append(word)
         if "~" in word.text:
-            message = f"{kind.name}: {quoted(word.text)} is a random time, which only cronie has"
+            message = (
+                f"{kind.name}: {quoted(word.text)} is a random time, which only cronie supports"
+            )
             fix = "write its first time; in a krontab file, @win(after,...) covers the rest"
             problems.append(word.problem(Code.CRON_FIELD, message, fix=fix))
     if not words:

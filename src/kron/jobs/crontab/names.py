@@ -1,13 +1,13 @@
 """Names for jobs that have none: a word or two of the command, as a person would call it.
 
-A name follows from the command alone, so that it stays when other lines come and go; jobs that
-would have the same name are numbered in their order. It is a guess at what is read best, not a
-shell's reading of the command.
+A name depends on the command only, so that it stays when other lines come and go; jobs with the
+same name are numbered in their order. It is a guess, not how a shell would read the command.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 _LONGEST_NAME = 40
 _LONGEST_COMMAND = 2_000
@@ -32,7 +32,7 @@ _STEPS_BEFORE = (
     ".", ":", "[", "[[", "cd", "command", "echo", "exit", "export", "false", "mkdir", "printf",
     "set", "sleep", "source", "test", "true", "ulimit", "umask", "which",
 )
-"""Commands that prepare for another one, which says more about the job."""
+"""Commands that prepare for another one, which tells more about the job."""
 
 _KEYWORDS = ("!", "do", "done", "elif", "else", "esac", "fi", "if", "then", "until", "while")
 # fmt: on
@@ -50,24 +50,22 @@ _WRAPPERS: dict[str, tuple[str, int]] = {
     "sudo": ("ugh", 0),
     "time": ("", 0),
     "timeout": ("ks", 1),
-    **dict.fromkeys(
-        ["!", "do", "done", "elif", "else", "esac", "fi", "if", "then", "until", "while"], ("", 0)
-    ),
+    **dict.fromkeys(_KEYWORDS, ("", 0)),
 }
-"""What stands before a command: which of its options take a word, and how many arguments it has."""
+"""Words before a command: the options that take a value, and the number of arguments."""
 
 _DOWNLOADERS = ("curl", "lynx", "wget")
 
 
 class Names:
-    """The names of a file, each given once."""
+    """The names of a file, each of them used once."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
         self._last_number: dict[str, int] = {}
 
     def unique(self, base: str) -> str:
-        """`base`, or with the next number after it if that is taken."""
+        """`base`, with the next free number after it if it is taken."""
         name = base
         number = self._last_number.get(base, 1)
         while name in self._taken:
@@ -127,23 +125,19 @@ def _is_telling(words: list[str]) -> bool:
 
 
 def _program(words: list[str]) -> list[str]:
-    """The program without its directory, and the bare words that follow it at once."""
+    """The program without its directory, and the plain words directly after it."""
     program = _file_name(words[0])
     if program in _DOWNLOADERS:
         hosts = (match[1] for word in words if (match := _ADDRESS.match(word)))
         return [program, *list(hosts)[:1]]
     if _INTERPRETER.fullmatch(program) or program == "run-parts":
         words = words[_script(words) :]
-    arguments = []
-    for word in words[1 : 1 + _MOST_ARGUMENTS]:
-        if not _ARGUMENT.fullmatch(word):
-            break
-        arguments.append(word)
+    arguments = takewhile(_ARGUMENT.fullmatch, words[1 : 1 + _MOST_ARGUMENTS])
     return [_EXTENSION.sub("", _file_name(words[0])), *arguments]
 
 
 def _script(words: list[str]) -> int:
-    """Where the file stands that an interpreter is given; 0 if it is given the program itself."""
+    """The position of the file that an interpreter runs; 0 if the program is an argument."""
     for place, word in enumerate(words):
         if place and not word.startswith("-") and not _ASSIGNMENT.match(word):
             return 0 if word.startswith(("'", '"')) else place

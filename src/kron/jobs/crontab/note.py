@@ -1,6 +1,6 @@
-"""Notes: what a crontab says that Kron does in another way, or not at all.
+"""Notes: the parts of a crontab that Kron handles differently, or does not support.
 
-A note is a warning with a stable code, so that nothing of a crontab goes missing silently.
+A note is a warning with a stable code, so that no part of a crontab is dropped silently.
 docs/crontab.md lists them (a test compares).
 """
 
@@ -42,23 +42,11 @@ class Notes:
     """Collects the notes on one line."""
 
     def __init__(self, path: str, line: int, text: str) -> None:
-        self._path = path
-        self._line = line
+        self._place = (path, line)
         self._text = text
         self.found: list[Finding] = []
 
     def add(self, code: NoteCode, message: str, token: Token, fix: str = "") -> None:
         """A note that covers `token`."""
-        self.found.append(
-            Finding(
-                Severity.WARNING,
-                code,
-                message,
-                self._path,
-                self._line,
-                token.start,
-                token.end,
-                fix,
-                self._text,
-            )
-        )
+        where = (*self._place, token.start, token.end)
+        self.found.append(Finding(Severity.WARNING, code, message, *where, fix, self._text))

@@ -1,0 +1,179 @@
+"""The advisor: applies the rules to each job, then to all jobs together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+
+from kron.core.cron import KINDS
+from kron.core.errors import Code, KronError
+from kron.core.schedule import Schedule
+from kron.core.tokens import as_string, is_fuzzy, scan
+from kron.core.year import Year
+from kron.jobs.document import Document
+from kron.jobs.entry import Entry
+from kron.jobs.finding import Finding, Severity
+from kron.jobs.line import field_tokens
+from kron.lint.command import shell_remarks
+from kron.lint.constraint import constraint_remarks
+from kron.lint.daylight import daylight_remarks
+from kron.lint.days import day_remarks
+from kron.lint.fleet import Fleet
+from kron.lint.host import Host
+from kron.lint.remark import SCHEDULE, Advice, Remark
+from kron.lint.requirement import Requirements
+from kron.lint.step import step_remarks
+from kron.lint.timing import deadline_remarks, timeout_remarks, window_remarks
+
+ScheduleRule = Callable[[Schedule, Year], Iterator[Remark]]
+WordRule = Callable[[Schedule, list[str], Year], Iterator[Remark]]
+
+SCHEDULE_RULES: tuple[ScheduleRule, ...] = (
+    constraint_remarks,
+    window_remarks,
+    daylight_remarks,
+    deadline_remarks,
+)
+_CRON_FIELDS = tuple(kind.name for kind in KINDS)
+WORD_RULES: tuple[WordRule, ...] = (step_remarks, day_remarks)
+"""Rules that also need the cron fields as they are written."""
+
+
+def advise(
+    documents: Iterable[Document],
+    *,
+    now: datetime,
+    host: Host | None,
+    progress: Callable[[int], None] | None = None,
+) -> Iterator[Finding]:
+    """The warnings about the jobs of documents; those about all jobs together come last.
+
+    They cover the year that begins with `now`. Without a host, programs, accounts and directories
+    are not checked. `progress` is called with 1 after every job.
+    """
+    year = Year(now)
+    schedules = _Schedules(year)
+    requirements = None if host is None else Requirements(host)
+    fleet = Fleet(year)
+    lines: dict[str, list[str]] = {}
+    for document in documents:
+        lines[document.path] = document.text.split("\n")
+        for entry in document.entries:
+            remarks = [*schedules.remarks(entry), *shell_remarks(entry.task)]
+            if requirements is not None:
+                remarks.extend(requirements.remarks(entry.task))
+            _collect(remarks, timeout_remarks(entry.schedule, entry.task, year))
+            if remarks:
+                yield from _findings(entry, remarks, lines[entry.path])
+            fleet.add(entry)
+            if progress is not None:
+                progress(1)
+    for entry, remark in fleet.remarks():
+        yield from _findings(entry, [remark], lines[entry.path])
+
+
+class _Schedules:
+    """Applies the rules about schedules once to each text, which many jobs may share."""
+
+    def __init__(self, year: Year) -> None:
+        self._year = year
+        self._known: dict[str, tuple[Remark, ...]] = {}
+
+    def remarks(self, entry: Entry) -> tuple[Remark, ...]:
+        text = entry.schedule_text
+        if is_fuzzy(text):  # the same text means another schedule for each job
+            cron = str(entry.schedule.cron)
+            found = self._remarks(entry.schedule, cron.split())
+            return (*_fuzzy_remarks(entry), *(_with_cron(remark, cron) for remark in found))
+        remarks = self._known.get(text)
+        if remarks is None:
+            remarks = self._known[text] = self._remarks(entry.schedule, _words(text))
+        return remarks
+
+    def _remarks(self, schedule: Schedule, words: list[str]) -> tuple[Remark, ...]:
+        remarks: list[Remark] = []
+        for rule in SCHEDULE_RULES:
+            _collect(remarks, rule(schedule, self._year))
+        if len(words) == len(KINDS):
+            for word_rule in WORD_RULES:
+                _collect(remarks, word_rule(schedule, words, self._year))
+        return tuple(remarks)
+
+
+def _with_cron(remark: Remark, cron: str) -> Remark:
+    """Add the cron expression to a remark about a cron field that a fuzzy line does not show."""
+    if remark.part not in _CRON_FIELDS:
+        return remark
+    return remark.replace(message=f"for this job it means {cron}: {remark.message}")
+
+
+def _fuzzy_remarks(entry: Entry) -> Iterator[Remark]:
+    """What the fuzzy specification warns of. Uneven steps are reported for the cron form."""
+    from kron.fuzzy.baseline import read_baseline
+
+    for warning in read_baseline(entry.schedule_text, identity=entry.identity).warnings:
+        if warning.code is not Code.UNEVEN_STEP:
+            yield Remark(Advice.FUZZY_DOUBTFUL, SCHEDULE, warning.message, warning.fix)
+
+
+def _collect(remarks: list[Remark], found: Iterator[Remark]) -> None:
+    """Add what a rule finds; a rule that reaches the end of Kron's years stops there."""
+    try:
+        remarks.extend(found)
+    except KronError as error:
+        if error.code is not Code.INSTANT:
+            raise
+
+
+def _words(text: str) -> list[str]:
+    """The words of a cron expression, wherever its modifiers are."""
+    words = text.partition("@")[0].split()  # 60 times as fast, and nearly always right
+    if len(words) != len(KINDS):
+        words = [token.text for token in scan(text, [])[0]]
+    return words
+
+
+def _findings(entry: Entry, remarks: list[Remark], lines: list[str]) -> list[Finding]:
+    """The remarks with their columns in the job's line."""
+    text = lines[entry.line - 1]
+    places = Places(text, entry.schedule_text)
+    findings = []
+    for remark in remarks:
+        where = (entry.path, entry.line, *places.of(remark.part, remark.within), remark.fix, text)
+        findings.append(Finding(Severity.WARNING, remark.advice, remark.message, *where))
+    return sorted(findings, key=lambda finding: (finding.start, finding.end))
+
+
+class Places:
+    """The columns of the parts of one line, by what remarks call them.
+
+    The line has been read without an error, so nothing is checked here. A part that the line does
+    not have (a fuzzy schedule has no cron fields) is placed at the whole schedule or line.
+    """
+
+    def __init__(self, text: str, schedule_text: str) -> None:
+        self._text = text
+        end = text.index(schedule_text) + len(schedule_text)
+        words, modifiers = scan(text[:end], [])
+        self._parts = {f"@{each.name}": (each.token.start, each.token.end) for each in modifiers}
+        if len(words) == len(KINDS) and not is_fuzzy(text):
+            for kind, word in zip(KINDS, words, strict=True):
+                self._parts[kind.name] = word.start, word.end
+        self._parts[SCHEDULE] = (words[0].start, words[-1].end) if words else (0, len(text))
+
+    def of(self, part: str, within: str = "") -> tuple[int, int]:
+        """The columns of a part, or of a piece of it."""
+        start, end = self._field(part) if part.endswith("=") else self._word(part)
+        if within:
+            for piece in (within, as_string(within)[1:-1]):
+                found = self._text.find(piece, start, end)
+                if found >= 0:
+                    return found, found + len(piece)
+        return start, end
+
+    def _word(self, part: str) -> tuple[int, int]:
+        return self._parts.get(part) or self._parts[SCHEDULE]
+
+    def _field(self, part: str) -> tuple[int, int]:
+        token = field_tokens(self._text).get(part[:-1])
+        return (0, len(self._text)) if token is None else (token.start, token.end)
