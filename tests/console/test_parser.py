@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from kron.console.parser import OnlyOnce, add_insecure_config, add_node_id, moment, number_up_to
+from kron.console.parser import add_insecure_config, add_node_id, moment, number_up_to
 from kron.console.parser import path as path_argument
 
 
@@ -59,17 +59,6 @@ def test_an_empty_path_is_refused() -> None:
         path_argument("")
 
 
-def test_an_option_that_means_one_thing_is_not_given_twice(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    parser = ArgumentParser(prog="kettle")
-    parser.add_argument("--file", action=OnlyOnce)
-    assert parser.parse_args(["--file", "a"]).file == "a"
-    with pytest.raises(SystemExit):
-        parser.parse_args(["--file", "a", "--file", "a"])
-    assert "--file: it is given twice" in capsys.readouterr().err
-
-
 def test_the_options_that_programs_share_say_the_same_with_a_word_of_the_programs_own() -> None:
     def words(*, own: bool) -> str:
         parser = ArgumentParser(prog="kettle")
@@ -77,8 +66,7 @@ def test_the_options_that_programs_share_say_the_same_with_a_word_of_the_program
         add_node_id(parser, *["which kettle"] * own)
         return " ".join(parser.format_help().split())
 
-    shared = "also read files that others could write, that are links, or that belong to somebody"
-    assert f"{shared} else --node-id ID the host's part in identities: machine-id" in words(
-        own=False
-    )
-    assert f"{shared} else; mind the steam --node-id ID which kettle: machine-id" in words(own=True)
+    shared = "also read files that other users can write, symbolic links, and files of other owners"
+    alone, with_notes = words(own=False), words(own=True)
+    assert f"{shared} --node-id ID the host's part of identities: machine-id" in alone
+    assert f"{shared}; mind the steam --node-id ID which kettle: machine-id" in with_notes

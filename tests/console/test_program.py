@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kron.console.overview import overview
-from kron.console.program import INTERRUPTED, module_name
+from kron.console.program import INTERRUPTED, module_name, overview
 from kron.core.errors import Code, KronError
 from tests.console.kettle.program import KETTLE
 
@@ -85,8 +84,8 @@ def test_every_finding_of_a_configuration_is_told(capfd: Captured) -> None:
 def test_a_near_miss_is_answered_with_the_programs_own_commands(capfd: Captured) -> None:
     KETTLE.main(["boyl"])
     assert capfd.readouterr().err == (
-        'kettle: there is no command "boyl" (did you mean "boil"?)\n'
-        "The commands are boil, import; kettle --help says more.\n"
+        'kettle: unknown command "boyl" (did you mean "boil"?)\n'
+        "The commands are boil, import. Try: kettle --help\n"
     )
 
 
@@ -132,14 +131,14 @@ exit codes:
 
 
 def test_the_overview_is_made_from_what_the_program_says() -> None:
-    assert overview(KETTLE) == OVERVIEW
-    noted = overview(KETTLE.replace(note="Mind the steam."))
+    assert "\n".join(overview(KETTLE)) == OVERVIEW
+    noted = "\n".join(overview(KETTLE.replace(note="Mind the steam.")))
     assert noted == OVERVIEW.replace("version\n\n", "version\n\nMind the steam.\n\n")
 
 
 def test_a_long_example_moves_what_all_of_them_mean() -> None:
     longer = "kettle boil " + "--cups 4 " * 4 + "."
-    shown = overview(KETTLE.replace(examples=(*KETTLE.examples, (longer, "for all"))))
+    shown = "\n".join(overview(KETTLE.replace(examples=(*KETTLE.examples, (longer, "for all")))))
     assert f"\n  {longer}  for all\n" in shown
     assert f"\n  {'kettle boil':{len(longer)}}  is it hot?\n" in shown
 

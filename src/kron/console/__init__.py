@@ -1,1 +1,1 @@
-"""The plumbing of a command line, which krontab, krond and kronctl share: no command is here."""
+"""What the commands share: programs, their help, parsers, terminals and reports."""

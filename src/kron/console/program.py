@@ -1,15 +1,15 @@
-"""A program: from the words of a command line to a sub-command, and to an exit code.
+"""A program: from the words of a command line to a sub-command and its exit code.
 
-Only the sub-command that is used is imported, and only its parser is built: `krontab next` has to
-answer before a person notices that it is written in Python. What a program is called, does and
-answers is its own, in a `Program` of its package.
+Only the sub-command that runs is imported, and only its parser is built, so that `krontab next`
+answers in less than 100 ms. Each package of a command has a `Program` with its name, its commands
+and its exit codes.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from keyword import iskeyword
 
 from kron.console.terminal import Terminal
@@ -21,14 +21,16 @@ if TYPE_CHECKING:
     from kron.console.parser import Parser
 
 OK = 0
+_EXAMPLE_WIDTH = 34
+"""The least width, so that the meanings of examples begin in the same column."""
 RESTARTED = "KRON_RESTARTED"
-"""In the environment of a program that started itself again: what PYTHONUTF8 was before."""
+"""The variable in which a restarted program finds the earlier value of PYTHONUTF8."""
 INTERRUPTED = 130
-"""What a shell says of a command that ^C ended."""
+"""The exit code that shells use for a command ended by ^C."""
 
 
 class Program(Frozen):
-    """A command with sub-commands, and all that its help, manual and completions say of it."""
+    """A command with sub-commands, and the texts of its help, manual and completion scripts."""
 
     name: str
     summary: str
@@ -36,7 +38,7 @@ class Program(Frozen):
     introduction: str
     """A paragraph, its lines broken as help shows them."""
     package: str
-    """Where the modules of the sub-commands are. Each has DESCRIPTION and EXAMPLES for its help,
+    """The package of the sub-commands. Each module has DESCRIPTION and EXAMPLES for its help,
     `add_arguments(parser)`, and `run(arguments, terminal)`, which returns the exit code."""
     commands: Mapping[str, str]
     """Every sub-command and its summary, so that `--help` imports none of them."""
@@ -48,11 +50,11 @@ class Program(Frozen):
     wrong_usage: int
     """The exit code of a wrong command line."""
     system_refused: int
-    """The exit code of an OSError that no sub-command made a KronError of."""
+    """The exit code for an OSError that no sub-command handled."""
     exit_code: Callable[[KronError], int]
     """The exit code of an error, unless it is a UsageError."""
     note: str = ""
-    """A paragraph for the overview, such as where files are looked for."""
+    """A paragraph for the overview, such as the default files."""
     job_names: str = ""
     """A command line that prints the names of jobs, for completion."""
 
@@ -66,11 +68,11 @@ class Program(Frozen):
             code = self._run(words, terminal)
             terminal.output.flush()
         except KronError as error:
-            self._complain(terminal, error)
-            code = self._code_of(error)
+            code = self._fail(error, terminal)
         except BrokenPipeError:
-            # A reader that goes away, such as `head`, ends us as it ends any other command. Not
-            # by the signal's default from the start: a dead worker of ours is no reason to vanish.
+            # A reader that ends early, such as `head`, ends this program like any other, by
+            # SIGPIPE. The default is not set from the start, because a broken pipe to a worker
+            # process must not end the program.
             import signal
 
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -102,75 +104,95 @@ class Program(Frozen):
 
             terminal.print(f"{self.name} {kron.__version__}")
             return OK
-        name, rest = self._command(words)
+        count = 2 if words[0] in self.groups else 1
+        name = " ".join(words[:count])
         if name not in self.commands:
             return self._no_such_command(name, terminal)
         parser = self.parser(name)
         try:
-            arguments = parser.parse_args(rest)
-        except SystemExit as stop:  # --help, or a wrong command line that argparse has told about
+            arguments = parser.parse_args(words[count:])
+        except SystemExit as stop:  # --help, or an error that argparse has reported
             return stop.code if isinstance(stop.code, int) else self.wrong_usage
         terminal.use_colour(arguments.color)
         code: int = parser.command.run(arguments, terminal)
         return code
 
-    def _command(self, words: Sequence[str]) -> tuple[str, Sequence[str]]:
-        """The sub-command that the words begin with, and the words that are left."""
-        count = 2 if words[0] in self.groups else 1
-        return " ".join(words[:count]), words[count:]
-
     def _help(self, words: Sequence[str], terminal: Terminal) -> int:
-        from kron.console.overview import group_overview, overview
-
         name = " ".join(words[1:])
         if name in self.commands:
             terminal.print(self.parser(name).format_help().rstrip("\n"))
             return OK
         if name in self.groups:
-            terminal.print(group_overview(self, name))
+            terminal.print(*_group_overview(self, name))
             return OK
         if name:
             return self._no_such_command(name, terminal)
-        terminal.print(overview(self))
+        terminal.print(*overview(self))
         return OK if words else self.wrong_usage
 
     def _no_such_command(self, name: str, terminal: Terminal) -> int:
         first, _, second = name.partition(" ")
         if first in self.groups and second in ("", "-h", "--help"):
-            from kron.console.overview import group_overview
-
-            terminal.print(group_overview(self, first))
+            terminal.print(*_group_overview(self, first))
             return OK if second else self.wrong_usage
         what = "option" if name.startswith("-") else "command"
         near = did_you_mean(name, self.commands)
         known = [each for each in self.commands if each.startswith(f"{first} ")] or self.commands
-        terminal.error(f"{self.name}: there is no {what} {quoted(name)}{near and f' ({near})'}")
-        terminal.error(f"The commands are {', '.join(known)}; {self.name} --help says more.")
+        terminal.error(f"{self.name}: unknown {what} {quoted(name)}{near and f' ({near})'}")
+        terminal.error(f"The commands are {', '.join(known)}. Try: {self.name} --help")
         return self.wrong_usage
 
-    def _code_of(self, error: KronError) -> int:
-        from kron.console.usage import UsageError
-
-        return self.wrong_usage if isinstance(error, UsageError) else self.exit_code(error)
-
-    def _complain(self, terminal: Terminal, error: KronError) -> None:
+    def _fail(self, error: KronError, terminal: Terminal) -> int:
+        """Report an error. Returns the exit code."""
+        from kron.console.parser import UsageError
         from kron.jobs.configuration import ConfigurationError
 
         if isinstance(error, ConfigurationError):
             from kron.console.report import print_findings
 
             print_findings(error, terminal)
-            return
-        terminal.error(f"{terminal.styled_error(f'{self.name}:', 'bold', 'red')} {error}")
+        else:
+            terminal.error(f"{terminal.styled_error(f'{self.name}:', 'bold', 'red')} {error}")
+        return self.wrong_usage if isinstance(error, UsageError) else self.exit_code(error)
+
+
+def overview(program: Program) -> Iterator[str]:
+    """The lines of a program's help."""
+    yield f"usage: {program.name} <command> [options]"
+    yield from ("", program.introduction, "", "commands:")
+    yield from _listed(program.commands)
+    yield from ("", "options:")
+    yield f"  -h, --help     show this help; {program.name} <command> --help says more"
+    yield from ("  -V, --version  show the version", "")
+    if program.note:
+        yield from (program.note, "")
+    yield "examples:"
+    yield from _listed(dict(program.examples), _EXAMPLE_WIDTH)
+    yield from ("", "exit codes:")
+    yield from _listed({str(code): meaning for code, meaning in program.exit_codes.items()})
+
+
+def _group_overview(program: Program, first: str) -> Iterator[str]:
+    """The lines of the help of sub-commands that begin with this word."""
+    yield from (f"usage: {program.name} {first} <command> [options]", "", "commands:")
+    prefix = f"{first} "
+    members = {name: text for name, text in program.commands.items() if name.startswith(prefix)}
+    yield from _listed(members)
+
+
+def _listed(members: Mapping[str, str], least: int = 0) -> Iterator[str]:
+    width = max(least, *map(len, members))
+    for name, text in members.items():
+        yield f"  {name:{width}}  {text}"
 
 
 def module_name(name: str) -> str:
-    """The module of a sub-command. `import` is a word of Python's own."""
+    """The module of a sub-command. `import` is a keyword of Python."""
     return f"{name}_" if iskeyword(name) else name.replace(" ", "_")
 
 
 def _speak_utf8() -> None:
-    """Start again in UTF-8 if the locale is another: paths and words are parts of identities."""
+    """Restart in UTF-8 if the locale differs: paths and words become parts of identities."""
     if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1":
         words = [sys.executable, *sys.orig_argv[1:]]
         before = os.environ.get("PYTHONUTF8", "")

@@ -1,4 +1,4 @@
-"""Progress of long work: one line on standard error, for a person who waits there."""
+"""The progress of long work: one line on standard error, if that is a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _QUIET_S = 0.3
 
 
 class Progress:
-    """Counts what is done. It shows itself after a moment, so that quick work stays quiet."""
+    """Counts the work done. The line appears after a moment, so that quick work shows none."""
 
     def __init__(self, terminal: Terminal, what: str, total: int = 0) -> None:
         self._terminal = terminal
@@ -23,11 +23,11 @@ class Progress:
         self._next_s = time.monotonic() + _QUIET_S if terminal.shows_progress else float("inf")
 
     def advance(self, by: int = 1) -> None:
-        """So much more is done."""
+        """Add to the work done."""
         self.reach(self._done + by)
 
     def reach(self, done: int) -> None:
-        """So much is done in all."""
+        """Set the work done."""
         self._done = done
         if time.monotonic() >= self._next_s:
             self._show()

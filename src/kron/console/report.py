@@ -1,24 +1,19 @@
-"""Findings as people read them: the place, what is wrong, how to mend it, and the line."""
+"""Findings and differences as people read them: position, message, line and fix in colour."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from kron.console.terminal import Terminal
+from kron.console.terminal import Style, Terminal
 from kron.core.errors import excerpt, visible
 from kron.jobs.configuration import ConfigurationError
 from kron.jobs.finding import Finding, Severity
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-Style = Callable[..., str]
+_DIFFERENCE_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 _STYLES = {Severity.ERROR: ("bold", "red"), Severity.WARNING: ("bold", "yellow")}
 
 
 def finding_lines(finding: Finding, style: Style) -> Iterator[str]:
-    """The lines of a finding; `style` is the terminal's for the stream that they go to."""
     place = style(f"{visible(finding.place)}:", "bold")
     severity = style(f"{finding.severity}:", *_STYLES[finding.severity])
     yield f"{place} {severity} {finding.message} {style(f'[{finding.code}]', 'dim')}"
@@ -31,16 +26,14 @@ def finding_lines(finding: Finding, style: Style) -> Iterator[str]:
 
 
 def print_findings(error: ConfigurationError, terminal: Terminal) -> None:
-    """Every error of a configuration, on standard error."""
+    """Print every error of a configuration on standard error."""
     for finding in error.findings:
-        for line in finding_lines(finding, terminal.styled_error):
-            terminal.error(line)
+        terminal.error(*finding_lines(finding, terminal.styled_error))
     if error.unshown:
         terminal.error(f"... and {error.unshown:,} more errors")
 
 
-def finding_document(finding: Finding) -> dict[str, Any]:
-    """A finding as JSON."""
+def finding_document(finding: Finding) -> dict[str, object]:
     return {
         "severity": finding.severity,
         "code": finding.code,
@@ -51,6 +44,12 @@ def finding_document(finding: Finding) -> dict[str, Any]:
         "column": finding.start + 1 if finding.line else None,
         "end_column": finding.end + 1 if finding.line else None,
     }
+
+
+def difference_line(line: str, style: Style) -> str:
+    """A line of a unified diff, in colour."""
+    colour = _DIFFERENCE_STYLES.get(line[:1])
+    return style(line, colour) if colour else line
 
 
 def many(count: int, noun: str) -> str:

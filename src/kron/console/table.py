@@ -1,4 +1,4 @@
-"""A table: columns as wide as what is in them, the same in a pipe as on a terminal."""
+"""A table: columns as wide as their content, the same in a pipe and on a terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def table(
     right: tuple[str, ...] = (),
     styles: dict[str, str] | None = None,
 ) -> Iterator[str]:
-    """The lines of a table. `right` and `styles` go by the names in `head`."""
+    """The lines of a table. `right` and `styles` use the names in `head`."""
     widths = [max(map(columns, column)) for column in zip(head, *rows, strict=True)]
 
     def line(row: Row, styles: dict[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Where output goes: plain text, JSON, and colour where a person looks at it.
+"""The standard streams: text and JSON out, with colour on a terminal, and files in.
 
 The text is the same everywhere: UTF-8 whatever the locale says, and no colour in a pipe.
 """
@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TextIO
+    from typing import TextIO
+
+Style = Callable[..., str]
+"""`Terminal.styled` or `Terminal.styled_error`: a text and the names of its styles."""
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 COLOUR_CHOICES = ("auto", "always", "never")
@@ -27,10 +31,10 @@ class Terminal:
 
     @classmethod
     def standard(cls) -> Terminal:
-        """The process's own. A character that cannot be shown is escaped, never an error."""
+        """The streams of this process. A character that cannot be encoded is escaped."""
         for name in ("stdout", "stderr"):
             stream = getattr(sys, name)
-            if stream is None:  # it was closed before we began: whoever writes is told
+            if stream is None:  # it was closed before the start: writing to it fails
                 stream = open(os.devnull)  # noqa: PTH123, SIM115
                 setattr(sys, name, stream)
             else:
@@ -43,7 +47,7 @@ class Terminal:
         self._error_colour = _wants_colour(self.errors, colour)
 
     def let_go(self) -> None:
-        """Drop what cannot be written: Python would try again as it ends, and end with 120."""
+        """Drop what cannot be written: Python would try again at exit, and exit with 120."""
         for stream in (self.output, self.errors):
             try:
                 stream.flush()
@@ -51,34 +55,48 @@ class Terminal:
                 with suppress(OSError):
                     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
-    def print(self, text: str = "") -> None:
-        """A line for standard output."""
-        self.output.write(f"{text}\n")
+    def print(self, *lines: str) -> None:
+        """Print lines on standard output."""
+        self.output.writelines(f"{line}\n" for line in lines)
 
-    def print_json(self, value: Any) -> None:
-        """One JSON document for standard output."""
+    def print_json(self, value: object) -> None:
+        """Print a JSON document on standard output."""
         import json
 
         json.dump(value, self.output, indent=2, ensure_ascii=False)
         self.output.write("\n")
 
-    def error(self, text: str) -> None:
-        """A line for standard error."""
-        with suppress(OSError):  # there is nobody left to tell
-            self.errors.write(f"{text}\n")
+    def error(self, *lines: str) -> None:
+        """Print lines on standard error."""
+        with suppress(OSError):  # nothing else can be done
+            self.errors.writelines(f"{line}\n" for line in lines)
 
     def styled(self, text: str, *styles: str) -> str:
-        """`text` for standard output, in colour if that is wanted."""
+        """`text` for standard output, with colours if they are on."""
         return _styled(text, styles) if self._output_colour else text
 
     def styled_error(self, text: str, *styles: str) -> str:
-        """`text` for standard error, in colour if that is wanted."""
+        """`text` for standard error, with colours if they are on."""
         return _styled(text, styles) if self._error_colour else text
 
     @property
     def shows_progress(self) -> bool:
-        """Whether a person waits at standard error."""
+        """Whether standard error is a terminal."""
         return self.errors.isatty()
+
+
+def standard_input() -> bytes:
+    """All of standard input; an error if it is closed, or longer than a file may be."""
+    from kron.core.errors import Code, KronError
+    from kron.core.limits import DEFAULT_LIMITS
+
+    if sys.stdin is None:
+        raise KronError(Code.FILE_UNREADABLE, "standard input is closed")
+    data = sys.stdin.buffer.read(DEFAULT_LIMITS.file_bytes + 1)
+    if len(data) > DEFAULT_LIMITS.file_bytes:
+        message = f"standard input is longer than {DEFAULT_LIMITS.file_bytes} bytes"
+        raise KronError(Code.LIMIT, message)
+    return data
 
 
 def _styled(text: str, styles: tuple[str, ...]) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from kron.console.parser import Parser, add_insecure_config, add_node_id, number_up_to
+from kron.console.parser import Parser, UsageError, add_insecure_config, add_node_id, number_up_to
 from kron.console.terminal import Terminal
-from kron.console.usage import UsageError
 from kron.core.errors import Code, KronError
 from kron.jobs.configuration import ConfigurationError
 from kron.jobs.document import read_document

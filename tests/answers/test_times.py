@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kron.console.times import distance, local_text
+from kron.answers.times import distance, local_text
 from kron.core.zone import load_zone
 
 SUMMER_ENDS_S = 1_792_890_000  # 2026-10-25T01:00:00Z

@@ -1,4 +1,4 @@
-"""Times for people: local ones, and how far away they are."""
+"""Times as people read them: local ones, and how far away they are."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def local_text(instant_s: int, zone: Zone, *, rfc3339: bool = False) -> str:
 
 
 def distance(seconds: int) -> str:
-    """The two largest units of a span of time: `2h 32m`, `3d 4h`; `-5m 1s` for the past."""
+    """A span of time in its two largest units: `2h 32m`, `3d 4h`; `-5m 1s` for the past."""
     sign = "-" if seconds < 0 else ""
     left = abs(seconds)
     parts = []

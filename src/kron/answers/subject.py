@@ -1,4 +1,4 @@
-"""The subject: what a question such as "when next, and why then?" is about."""
+"""The subject: the job that a question such as "when next, and why then?" is about."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Subject(Frozen):
     path: str = ""
     line: int = 0
     origin: str = ""
-    """Where it came from, if that is no file."""
+    """Where it came from, if not from a file."""
 
     @property
     def job(self) -> Job:
-        """What the engine needs to know of it."""
+        """The job as the engine knows it."""
         return Job(self.identity, self.schedule)
 
     @property
     def place(self) -> str:
-        """`file:line`, or where else it came from."""
+        """`file:line`, or its origin."""
         return f"{self.path}:{self.line}" if self.path else self.origin

@@ -1,0 +1,124 @@
+"""What the commands that ask about jobs share: their options, and how their answers are printed.
+
+The answers themselves are in `kron.answers`. Each function imports the one that it prints, so that
+`next` does not load what `diff` needs.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace, _ActionsContainer
+from collections.abc import Iterator, Mapping, Sequence
+
+from kron.answers.subject import Subject
+from kron.console.parser import number_up_to
+from kron.console.progress import Progress
+from kron.console.table import table
+from kron.console.terminal import Terminal
+from kron.core.decision import Decision
+from kron.engine.job import Job
+
+SHOWN_DRAWS = 12
+"""How many draws of a decision are shown without `--all-draws`."""
+SHOWN_RUNS = 5
+"""How many runs of a job that differ are shown without `--all`."""
+
+
+def add_count(parser: _ActionsContainer) -> None:
+    parser.add_argument(
+        "--count", type=number_up_to(100_000), default=5, metavar="N", help="how many; default: 5"
+    )
+
+
+def show_coming(
+    subject: Subject, at_s: int, arguments: Namespace, terminal: Terminal, *, schema: str
+) -> None:
+    """Print the next runs of a job."""
+    from kron.answers.listing import coming_document, coming_table
+
+    if arguments.format == "json":
+        document = coming_document(subject, at_s, arguments.count)
+        terminal.print_json({"schema": schema, **document})
+        return
+    head, rows = coming_table(subject, at_s, arguments.count)
+    styles = {"RUNS AT (UTC)": "bold"}
+    terminal.print(*table(terminal, head, rows, right=("IN",), styles=styles))
+    if subject.schedule.policy.suspend:
+        terminal.error("note: the job is suspended, so none of these will run")
+
+
+def add_all_draws(parser: _ActionsContainer) -> None:
+    parser.add_argument(
+        "--all-draws",
+        action="store_true",
+        help=f"show every draw, not only the first {SHOWN_DRAWS}",
+    )
+
+
+def show_explanation(
+    subject: Subject, at_s: int, arguments: Namespace, terminal: Terminal, *, schema: str
+) -> None:
+    """Print why a job runs when it runs."""
+    from kron.answers.explanation import explain, explanation_document, explanation_lines
+
+    explanation = explain(subject, at_s)
+    if arguments.format == "json":
+        terminal.print_json({"schema": schema, **explanation_document(explanation)})
+        return
+    most_draws = None if arguments.all_draws else SHOWN_DRAWS
+    terminal.print(*explanation_lines(explanation, terminal.styled, most_draws=most_draws))
+
+
+def add_comparison_options(parser: _ActionsContainer) -> None:
+    """`--days`, `--exit-code` and `--all`."""
+    parser.add_argument(
+        "--days",
+        type=number_up_to(366),
+        default=7,
+        metavar="N",
+        help="how far to look ahead; default: 7",
+    )
+    parser.add_argument("--exit-code", action="store_true", help="exit 1 if a run differs")
+    parser.add_argument(
+        "--all", action="store_true", help=f"show every run, not {SHOWN_RUNS} a job"
+    )
+
+
+def show_comparison(
+    before: Mapping[str, Job],
+    after: Mapping[str, Job],
+    at_s: int,
+    arguments: Namespace,
+    terminal: Terminal,
+    *,
+    schema: str,
+) -> int:
+    """Print what changes if `after` replaces `before`; returns the exit code."""
+    from kron.answers.comparison import compare, comparison_document, comparison_lines
+
+    with Progress(terminal, "comparing", len(before.keys() | after.keys())) as progress:
+        comparison = compare(before, after, at_s, arguments.days, progress.advance)
+    if arguments.format == "json":
+        terminal.print_json({"schema": schema, **comparison_document(comparison)})
+    else:
+        most_runs = None if arguments.all else SHOWN_RUNS
+        terminal.print(*comparison_lines(comparison, terminal.styled, most_runs=most_runs))
+    return int(bool(comparison.changes) and arguments.exit_code)
+
+
+def add_sorting(parser: _ActionsContainer, orders: Sequence[str]) -> None:
+    """`--sort`, with the first of the orders as its default, and `--reverse`."""
+    first = orders[0]
+    parser.add_argument(
+        "--sort", choices=tuple(orders), default=first, help=f"the order; default: {first}"
+    )
+    parser.add_argument("--reverse", action="store_true", help="reverse the order")
+
+
+def next_runs(jobs: Sequence[Job], at_s: int, terminal: Terminal) -> Iterator[Decision | None]:
+    """The next run of each job, with a progress bar while they are computed."""
+    from kron.answers.listing import next_of
+
+    with Progress(terminal, "looking ahead", len(jobs)) as progress:
+        for job in jobs:
+            yield next_of(job, at_s)
+            progress.advance()
