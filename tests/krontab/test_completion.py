@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from kron.console.reference import commands
 from kron.krontab.program import COMMANDS, KRONTAB
 from tests.krontab.command import TIME_LIMIT_S, Krontab, make_directory
+from tools.commands import commands
 
 SHELLS = ("bash", "zsh", "fish")
 FIRST_WORDS = list(dict.fromkeys(name.split()[0] for name in COMMANDS))
@@ -202,6 +202,7 @@ def test_fish_completes(krontab: Krontab, line: str, expected: list[str]) -> Non
     assert sorted(in_fish(krontab)(line)) == sorted(expected)
 
 
+@pytest.mark.heavy
 @needs("zsh")
 @pytest.mark.parametrize("way", ZSH_WAYS)
 def test_zsh_completes(krontab: Krontab, way: str) -> None:

@@ -419,7 +419,8 @@ class TestTheDefaultFile:
 
 @pytest.mark.parametrize("command", ["add", "remove"])
 def test_two_files_are_not_one(krontab: Krontab, command: str) -> None:
-    words = ["job"] if command == "remove" else ["--name", "job", "--command", "x"]
+    job = ["--schedule", "0 0 * * *", "--name", "job", "--command", "x"]
+    words = ["job"] if command == "remove" else job
     ran = krontab(command, *words, "--file", "a.kron", "--file", "b.kron")
     assert (ran.code, ran.out) == (2, "")
     assert "given twice" in ran.err

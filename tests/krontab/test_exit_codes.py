@@ -151,6 +151,7 @@ def krontab(krontab: Krontab) -> Krontab:
     return krontab
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("words", rows(DONE))
 def test_what_is_done_ends_with_0(krontab: Krontab, words: tuple[str, ...]) -> None:
     assert krontab(*words).code == OK

@@ -179,7 +179,7 @@ def test_a_window_without_width_needs_no_draw(krontab: Krontab) -> None:
     assert (document["draws"], document["attempts"]) == ([], 0)
     assert document["window_start"] == document["window_end"] == document["chosen"]
     text = shown(krontab, "0 12 * * *", "2026-03-01T12:00:00Z")
-    assert rows(text)["window"] == "none: the work runs at the nominal instant"
+    assert rows(text)["window"] == "none: the job runs at the nominal instant"
     assert rows(text)["draws"] == "none is needed"
     assert "├" not in text
 
@@ -301,7 +301,7 @@ def test_times_are_told_in_the_zone_of_the_schedule(krontab: Krontab) -> None:
 @pytest.mark.parametrize(
     ("policy", "line"),
     [
-        ("", "skipped while an earlier run goes on; missed if it cannot start in time"),
+        ("", "skipped while an earlier run is active; missed if it cannot start in time"),
         (
             "@policy(concurrency=allow,deadline=90m)",
             "runs may overlap; may start 1h30m late",

@@ -52,6 +52,7 @@ def test_what_is_wrong_is_pointed_at(krontab: Krontab, expression: str, code: st
         assert len(ran.err) < 1_000
 
 
+@pytest.mark.heavy
 def test_the_conformance_tests_are_passed_on_level_3(krontab: Krontab) -> None:
     shown = krontab("fuzzy", "conformance").fine()
     assert shown.lines[-1].startswith(f"{len(shown.lines) - 1} passed, 0 failed; level 3")

@@ -1,4 +1,4 @@
-"""The heatmap: section 12 of seed 004, and what `krontab heatmap` adds to it."""
+"""The heatmap: section 12 of the fuzzy specification, and what `krontab heatmap` adds to it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kron import parse_schedule
+from kron.console.terminal import Style
 from kron.core.constraint import MINUTES_A_DAY
 from kron.engine import Job
 from kron.fleet import Tally, busiest, count_firings
@@ -19,7 +20,7 @@ from kron.jobs.document import read_document
 from kron.jobs.identity import Node
 from kron.krontab import heatmap as rendering
 from kron.krontab.commands import heatmap as command
-from kron.krontab.heatmap import GLYPHS, buckets, grid_lines, heatmap_lines
+from kron.krontab.heatmap import DEFAULT_WEEKS, GLYPHS, buckets, grid_lines
 from tests.fleet.plans import agenda_firings, job, seconds
 from tests.krontab.command import AT, Krontab
 from tests.krontab.on_a_terminal import PROGRESS_AT_ONCE, on_a_terminal, without_styles
@@ -112,6 +113,13 @@ def test_the_views_come_below_the_grid(krontab: Krontab) -> None:
     (shown,) = re.findall(r"(?:^[0-9]{2} +[0-9<.,]+.*\n)+", ran.err, re.MULTILINE)
     assert [line[:2] for line in shown.splitlines()] == [f"{hour:02d}" for hour in range(24)]
     assert krontab(*words[:4], "--minute", "--top", "2").err == GRID + MINUTES
+
+
+def heatmap_lines(
+    jobs: list[Job], at_s: int, style: Style, *, weeks: int = DEFAULT_WEEKS
+) -> list[str]:
+    """The heatmap of these jobs."""
+    return grid_lines(count_firings(jobs, at_s, weeks), style)
 
 
 def test_the_elements_that_section_12_asks_for() -> None:
@@ -243,6 +251,7 @@ def test_the_picture_of_ten_thousand_jobs_that_run_every_minute_fits_80_columns(
     assert max(map(len, lines)) <= 80
 
 
+@pytest.mark.heavy
 def test_colour_is_for_a_terminal_and_changes_no_text(krontab: Krontab) -> None:
     words = ("heatmap", "plan.kron", "--at", AT, "--hourly", "--minute")
     expected = krontab(*words).err
@@ -418,14 +427,14 @@ def test_a_name_cannot_command_a_terminal() -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        pytest.param(("--system", "--user", "a"), "exclude each other", id="system-and-user"),
+        pytest.param(("--system", "--user", "a"), "not allowed with", id="system-and-user"),
         pytest.param(("--system",), "--crontab", id="system-without-crontab"),
         pytest.param(("--user", "root"), "--crontab", id="user-without-crontab"),
         pytest.param(("--user", ""), "--crontab", id="no-user-without-crontab"),
         pytest.param(("--tz", "UTC"), "--crontab", id="zone-without-crontab"),
         pytest.param(("--repo", "a/b"), "--workflows", id="repository-without-workflows"),
         pytest.param(("--repo", "ab"), "is not OWNER/NAME", id="no-repository"),
-        pytest.param(("-", "--crontab", "-"), "once only", id="standard-input-twice"),
+        pytest.param(("-", "--crontab", "-"), "only once", id="standard-input-twice"),
         pytest.param(
             ("--hourly", "--minute", "--format", "csv"), "one table", id="two-tables-at-once"
         ),

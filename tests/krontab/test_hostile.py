@@ -52,6 +52,7 @@ HOSTILE_TEXTS: dict[str, tuple[bytes, str]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("words", READERS)
 @pytest.mark.parametrize("name", HOSTILE_TEXTS)
 def test_a_hostile_text_is_refused(krontab: Krontab, words: tuple[str, ...], name: str) -> None:
@@ -242,6 +243,7 @@ def waits_for_input(pid: int) -> bool:
 class TestStreams:
     """Readers that go away, disks that are full, streams that are closed."""
 
+    @pytest.mark.heavy
     def test_a_reader_that_goes_away_ends_it_quietly(self, krontab: Krontab) -> None:
         words = ("--schedule", "* * * * *", "--identity", "i", "--count", "20000")
         with subprocess.Popen(
@@ -455,6 +457,7 @@ class TestArguments:
         ran = good(*words, "--file", "good.kron")
         assert (ran.code, ran.out) == (1, "")
 
+    @pytest.mark.heavy
     def test_as_many_runs_as_may_be_asked_for_are_shown(self, krontab: Krontab) -> None:
         words = ("--schedule", "* * * * *", "--identity", "i", "--at", AT)
         ran = krontab("next", *words, "--count", "100000")

@@ -74,7 +74,7 @@ def test_a_filter_leaves_out_the_rest(
 def test_a_filter_that_nothing_matches_says_so(krontab: Krontab) -> None:
     ran = krontab("list", "--file", "d", "--name", "WEB")
     assert (ran.code, ran.out) == (0, "")
-    assert "no jobs match" in ran.err
+    assert "no job matches" in ran.err
     ran = krontab("list", "--file", "d", "--name", "WEB", "--format", "json")
     assert ran.fine().json["jobs"] == []
 

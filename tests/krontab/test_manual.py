@@ -8,9 +8,9 @@ import subprocess
 
 import pytest
 
-from kron.console.reference import commands
 from kron.krontab.program import COMMANDS, EXIT_CODES, KRONTAB
 from tests.krontab.command import Krontab
+from tools.commands import commands
 
 PAGES = ("", *COMMANDS)
 _OVERSTRUCK = re.compile(r".\x08|\x1b\[[0-9;]*m")
@@ -40,6 +40,7 @@ def test_groff_reads_every_page_without_a_warning(krontab: Krontab, name: str) -
     assert page.isascii()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_page_says_what_help_says(krontab: Krontab, name: str) -> None:
     (command,) = (command for command in commands(KRONTAB) if command.name == name)

@@ -160,7 +160,7 @@ def test_a_suspended_job_is_shown_with_a_note(krontab: Krontab) -> None:
     ran = krontab("next", *words)
     assert ran.code == 0
     assert len(ran.lines) == 6
-    assert ran.err == "note: the job is suspended; nothing runs until that is lifted\n"
+    assert ran.err == "note: the job is suspended, so none of these will run\n"
     assert krontab("next", *words, "--format", "json").fine().json["suspended"] is True
 
 

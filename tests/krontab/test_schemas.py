@@ -90,7 +90,7 @@ def test_every_name_in_the_source_is_a_schema() -> None:
     found = {
         name
         for path in SOURCE.rglob("*.py")
-        for name in re.findall(r'"schema": "([^"]+)"', path.read_text())
+        for name in re.findall(r'(?:"schema": |schema=)"([^"]+)"', path.read_text())
     }
     assert found == set(names())
 

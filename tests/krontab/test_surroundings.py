@@ -62,6 +62,7 @@ def krontab(krontab: Krontab) -> Krontab:
     return krontab
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_the_environment_changes_nothing(krontab: Krontab, name: str) -> None:
     for words in QUESTIONS:
@@ -69,6 +70,7 @@ def test_the_environment_changes_nothing(krontab: Krontab, name: str) -> None:
         assert ran == krontab(*words)
 
 
+@pytest.mark.heavy
 def test_no_home_and_no_environment_at_all_change_nothing(krontab: Krontab) -> None:
     krontab.environment = {}
     for words in QUESTIONS:
@@ -95,11 +97,13 @@ def latin1(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {"LOCPATH": str(directory), "LC_ALL": name}
 
 
+@pytest.mark.heavy
 def test_a_latin1_locale_changes_nothing(krontab: Krontab, latin1: dict[str, str]) -> None:
     for words in QUESTIONS:
         assert krontab.process(*words, environment=latin1) == krontab(*words)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("way", ["path", "identity", "schedule"])
 def test_a_latin1_locale_does_not_change_identities(
     krontab: Krontab, latin1: dict[str, str], way: str
@@ -193,6 +197,7 @@ class TestColour:
         assert without_styles(coloured.out) == plain.out
         assert coloured.code == plain.code
 
+    @pytest.mark.heavy
     def test_nobody_gets_any_who_does_not_want_it(self, krontab: Krontab) -> None:
         assert STYLE not in self.shown(krontab, NO_COLOR="1").out
         assert STYLE not in self.shown(krontab, TERM="dumb").out
@@ -232,6 +237,7 @@ class TestProgress:
         lines = (f"{n % 60} * * * * name=job-{n} command=/bin/true\n" for n in range(1_000))
         return krontab.write("many.kron", "".join(lines))
 
+    @pytest.mark.heavy
     @pytest.mark.parametrize("command", ["list", "lint"])
     def test_a_terminal_sees_it_and_it_goes(
         self, krontab: Krontab, many: str, command: str

@@ -1,4 +1,4 @@
-"""Findings for other programs: editors, GitHub Actions, and whatever reads SARIF."""
+"""Findings for other programs: editors, GitHub Actions, and readers of SARIF."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ from collections.abc import Iterable, Iterator
 
 from kron.jobs.finding import Finding, Severity
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-_ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
-_PROPERTY_ESCAPES = {**_ESCAPES, ":": "%3A", ",": "%2C"}
+_ESCAPES = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_PROPERTY_ESCAPES = _ESCAPES | str.maketrans({":": "%3A", ",": "%2C"})
 
 
 def short_lines(findings: Iterable[Finding]) -> Iterator[str]:
-    """`file:line:col: code message`, one finding a line; a file as a whole has line 1."""
+    """`file:line:col: code message`, one finding a line; the whole file is line 1."""
     for finding in findings:
         place = f"{finding.path}:{finding.line or 1}:{finding.start + 1}"
         yield f"{place}: {finding.code} {_sentence(finding)}"
@@ -33,13 +29,12 @@ def github_lines(findings: Iterable[Finding], program: str) -> Iterator[str]:
             "endColumn": str(max(finding.end, finding.start + 1) + 1),
             "title": f"{program}: {finding.code}",
         }
-        listed = ",".join(
-            f"{key}={_escaped(value, _PROPERTY_ESCAPES)}" for key, value in properties.items()
-        )
-        yield f"::{finding.severity} {listed}::{_escaped(_sentence(finding), _ESCAPES)}"
+        listed = (f"{key}={text.translate(_PROPERTY_ESCAPES)}" for key, text in properties.items())
+        message = _sentence(finding).translate(_ESCAPES)
+        yield f"::{finding.severity} {','.join(listed)}::{message}"
 
 
-def sarif_document(findings: list[Finding]) -> dict[str, Any]:
+def sarif_document(findings: list[Finding]) -> dict[str, object]:
     """A SARIF 2.1.0 log with one run."""
     import kron
 
@@ -63,8 +58,8 @@ def sarif_document(findings: list[Finding]) -> dict[str, Any]:
     }
 
 
-def _sarif_result(finding: Finding, codes: list[str]) -> dict[str, Any]:
-    location: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.path)}}
+def _sarif_result(finding: Finding, codes: list[str]) -> dict[str, object]:
+    location: dict[str, object] = {"artifactLocation": {"uri": _uri(finding.path)}}
     if finding.line:
         location["region"] = {
             "startLine": finding.line,
@@ -85,7 +80,7 @@ def _sentence(finding: Finding) -> str:
 
 
 def _relative(path: str) -> str:
-    """The path from here, if it is below here: annotations go by the place in the repository."""
+    """The path relative to the current directory, if it is below: GitHub expects that."""
     relative = os.path.relpath(path)
     return path if relative.startswith("..") else relative
 
@@ -95,7 +90,3 @@ def _uri(path: str) -> str:
 
     relative = _relative(path)
     return f"file://{quote(relative)}" if relative.startswith("/") else quote(relative)
-
-
-def _escaped(text: str, escapes: dict[str, str]) -> str:
-    return "".join(escapes.get(character, character) for character in text)

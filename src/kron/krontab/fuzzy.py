@@ -1,28 +1,44 @@
-"""What the fuzzy commands share: their warnings, for people and for scripts."""
+"""What the commands for fuzzy schedules share: their output, and the option `--repo`."""
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError, Namespace
 from collections.abc import Iterable
 
 from kron.console.terminal import Terminal
-from kron.fuzzy import FuzzyProblem
+from kron.core.errors import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from kron.fuzzy import FuzzyProblem
 
 
-def print_warnings(warnings: Iterable[FuzzyProblem], terminal: Terminal) -> None:
-    """Warnings on standard error."""
+def repository(text: str) -> str:
+    """The argument `--repo OWNER/NAME`."""
+    from kron.krontab.workflows.repository import is_slug
+
+    if is_slug(text):
+        return text
+    raise ArgumentTypeError(f"{quoted(text)} is not OWNER/NAME, such as octo/tools")
+
+
+def show_result(
+    text: str,
+    fields: dict[str, object],
+    warnings: Iterable[FuzzyProblem],
+    arguments: Namespace,
+    terminal: Terminal,
+) -> None:
+    """Print a result and its warnings, the latter on standard error; or `fields` as JSON."""
+    if arguments.format == "json":
+        documents = [
+            {"code": warning.code, "message": warning.message, "fix": warning.fix}
+            for warning in warnings
+        ]
+        terminal.print_json({**fields, "warnings": documents})
+        return
+    terminal.print(text)
     for warning in warnings:
         label = terminal.styled_error("warning:", "bold", "yellow")
         fix = f" ({warning.fix})" if warning.fix else ""
         terminal.error(f"{label} {warning.message}{fix} [{warning.code}]")
-
-
-def warning_documents(warnings: Iterable[FuzzyProblem]) -> list[dict[str, Any]]:
-    """Warnings as JSON."""
-    return [
-        {"code": warning.code, "message": warning.message, "fix": warning.fix}
-        for warning in warnings
-    ]

@@ -1,34 +1,26 @@
-"""The heatmap: when many jobs run, drawn as a week by hour (seed 004, section 12).
+"""The heatmap: when many jobs run, drawn as a week by hour.
 
-Everything here turns counts into lines, as wide whatever the terminal, or into rows and documents
-for scripts. `style` is the terminal's for the stream that the lines go to, which is standard
-error; without it the text is the same.
+This module turns counts into lines of a fixed width, or into rows and documents for scripts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from kron.console.terminal import Style
 from kron.core.errors import quoted
 from kron.core.instant import to_text
-from kron.engine.job import Job
-from kron.fleet import Busy, Tally, count_firings
+from kron.fleet import Busy, Tally
 from kron.fleet.tally import HOURS_A_DAY, MINUTE_S, WEEKDAYS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-Style = Callable[..., str]
 
 DEFAULT_WEEKS = 4
 TITLE = "Schedule Heatmap (UTC)"
 GLYPHS = ("·", "░", "▒", "▓", "█")
 USUAL_BUCKETS = (1, 2, 4, 7)
-"""The least runs for each glyph after the first. The seed's own implementation has these."""
+"""The least runs for each glyph after the first, as in the fuzzy schedule specification."""
 USUAL_UP_TO = 14
-"""Above this many runs in a cell nearly all cells of a plan would look alike: the buckets then
-are quarters of the busiest cell."""
+"""With more runs than this in a cell, nearly all cells would look the same. Then the buckets are
+quarters of the busiest cell."""
 
 _GLYPH_STYLES = ("dim", "green", "cyan", "yellow", "red")
 _BAR_WIDTH = 50
@@ -36,21 +28,14 @@ _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 _HEIGHTS = "▁▂▃▄▅▆▇█"
 _SHOWN_JOBS = 3
 _NAMED_JOBS = 20
-"""How many jobs of a busy minute JSON names."""
+"""How many jobs of a busy minute the JSON document names."""
 _MARGIN = "    "
-
-
-def heatmap_lines(
-    jobs: Iterable[Job], at_s: int, style: Style, *, weeks: int = DEFAULT_WEEKS
-) -> list[str]:
-    """The heatmap of the coming weeks; no lines if nothing is scheduled."""
-    return grid_lines(count_firings(jobs, at_s, weeks), style)
 
 
 def grid_lines(tally: Tally, style: Style, bounds: Sequence[int] | None = None) -> list[str]:
     """Title, hours, seven days, legend; no lines if there are no jobs.
 
-    A cell shows the mean of the weeks, rounded up: what runs at all is seen.
+    A cell shows the mean of the weeks, rounded up, so that every run shows.
     """
     if not tally.jobs:
         return []
@@ -72,7 +57,7 @@ def grid_lines(tally: Tally, style: Style, bounds: Sequence[int] | None = None) 
 
 
 def buckets(most: int) -> tuple[int, ...]:
-    """The least number of each glyph after the first, if the busiest cell has `most` runs."""
+    """The least runs for each glyph after the first, if the busiest cell has `most` runs."""
     if most <= USUAL_UP_TO:
         return USUAL_BUCKETS
     quarter = most // 4
@@ -122,8 +107,8 @@ def rows(tally: Tally, *, by_minute: bool, by_hour: bool) -> Iterator[Sequence[s
                 yield weekday, hour, count
 
 
-def document(tally: Tally, busy: Sequence[Busy], names: Mapping[str, str]) -> dict[str, Any]:
-    """Everything as JSON. Minutes are there if the tally has them."""
+def document(tally: Tally, busy: Sequence[Busy], names: Mapping[str, str]) -> dict[str, object]:
+    """The JSON document; with minutes if the tally has them."""
     return {
         "schema": "krontab.heatmap/1",
         "at": to_text(tally.from_s),
@@ -138,7 +123,7 @@ def document(tally: Tally, busy: Sequence[Busy], names: Mapping[str, str]) -> di
     }
 
 
-def _minutes(tally: Tally, busy: Sequence[Busy], names: Mapping[str, str]) -> dict[str, Any]:
+def _minutes(tally: Tally, busy: Sequence[Busy], names: Mapping[str, str]) -> dict[str, object]:
     return {
         "of_hour": tally.by_minute_of_hour,
         "of_day": tally.by_minute_of_day,
@@ -196,7 +181,7 @@ def _busiest(
 
 
 def _shown(name: str) -> str:
-    """A name, short and with nothing a terminal would obey: that of a workflow is a path."""
+    """A name, shortened and without control characters: a workflow's name is a path."""
     return quoted(name)[1:-1]
 
 
@@ -238,14 +223,14 @@ def _a_week(count: int, weeks: int) -> int:
 
 
 def _mean(count: int, of: int) -> str:
-    """`1,240`, `3.5`; `<0.1` for what is not nothing."""
+    """`1,240` or `3.5`; `<0.1` for a small number that is not zero."""
     if count * 20 < of and count:
         return "<0.1"
     return f"{count / of:,.1f}".removesuffix(".0")
 
 
 def _bar(count: int, highest: int) -> str:
-    """A bar in eighths of a character, never empty for a count that is not."""
+    """A bar in eighths of a character; empty only for a count of 0."""
     if not count:
         return ""
     full, eighths = divmod(max(count * _BAR_WIDTH * 8 // highest, 1), 8)

@@ -1,15 +1,14 @@
-"""The jobs that a command line asks for: loaded, checked, and one of them found."""
+"""The jobs that a command line names: loads and checks files, and finds one job in them."""
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
 from datetime import UTC, datetime
 
-from kron.console.input import standard_input
-from kron.console.parser import add_insecure_config, add_node_id, path
+from kron.answers.subject import Subject
+from kron.console.parser import UsageError, add_insecure_config, add_node_id, path
 from kron.console.progress import Progress
-from kron.console.subject import Subject
-from kron.console.terminal import Terminal
-from kron.console.usage import UsageError
+from kron.console.terminal import Terminal, standard_input
 from kron.core.errors import Code, KronError, quoted
 from kron.jobs.configuration import Configuration, default_paths, load
 from kron.jobs.document import read_document
@@ -17,13 +16,9 @@ from kron.jobs.entry import Entry, read_schedule
 from kron.jobs.identity import Node, find_node
 from kron.jobs.source import STANDARD_INPUT, own_access
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
 
 def add_source(parser: ArgumentParser, *, identity: bool = False) -> None:
-    """Where jobs come from, and what their identities are."""
+    """Options for the files with jobs, and for identities."""
     group = parser.add_argument_group("where jobs come from")
     group.add_argument(
         "--file",
@@ -35,10 +30,10 @@ def add_source(parser: ArgumentParser, *, identity: bool = False) -> None:
         "default: /etc/krond.d and ~/.config/krond",
     )
     add_insecure_config(group, "krond refuses these without the same option")
-    add_node_id(group, "the host's part in identities, as krond has it")
+    add_node_id(group, "the host's part of identities, as for krond")
     if identity:
         group.add_argument(
-            "--identity", metavar="TEXT", help="the identity to choose with, instead of the job's"
+            "--identity", metavar="TEXT", help="use this identity instead of the job's"
         )
         group.add_argument(
             "--schedule",
@@ -48,7 +43,7 @@ def add_source(parser: ArgumentParser, *, identity: bool = False) -> None:
 
 
 def now() -> datetime:
-    """The one place where krontab reads the clock."""
+    """The only place where krontab reads the clock."""
     return datetime.now(UTC)
 
 
@@ -82,10 +77,10 @@ def find_subject(arguments: Namespace, terminal: Terminal) -> Subject:
     _check_identity(arguments.identity)
     if arguments.schedule is not None:
         if arguments.job is not None:
-            message = "a job and --schedule are two answers to one question"
+            message = "a job and --schedule exclude each other"
             raise UsageError(Code.JOB_UNKNOWN, message, fix="give one of them")
         if arguments.identity is None:
-            message = "--schedule needs --identity: the choice follows from it"
+            message = "--schedule needs --identity: the chosen times depend on it"
             raise UsageError(Code.IDENTITY, message, fix="for example --identity prod/db-backup")
         schedule = read_schedule(arguments.schedule, arguments.identity)
         return Subject("-", arguments.identity, arguments.schedule, schedule, origin="--schedule")
@@ -104,12 +99,7 @@ def _check_identity(identity: str | None) -> None:
 def _subject(entry: Entry, identity: str | None) -> Subject:
     schedule = entry.schedule
     if identity is not None and identity != entry.identity:
-        schedule = read_schedule(entry.schedule_text, identity)  # fuzzy times follow from it
-    return Subject(
-        entry.name,
-        entry.identity if identity is None else identity,
-        entry.schedule_text,
-        schedule,
-        entry.path,
-        entry.line,
-    )
+        schedule = read_schedule(entry.schedule_text, identity)  # fuzzy times depend on it
+    identity = entry.identity if identity is None else identity
+    text, place = entry.schedule_text, (entry.path, entry.line)
+    return Subject(entry.name, identity, text, schedule, *place)

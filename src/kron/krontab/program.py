@@ -1,4 +1,4 @@
-"""The krontab program: its commands, what it says of itself, and its exit codes."""
+"""The krontab program: its commands, its help and its exit codes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ OK = 0
 INVALID = 1
 FAILED = 2
 EXIT_CODES = {
-    OK: "done, and nothing is wrong",
+    OK: "success, and nothing is wrong",
     INVALID: "something is invalid or was not found: a line, a job, a file, a decision",
-    FAILED: "the command line is wrong, or the system refused",
+    FAILED: "the command line is wrong, or a system call failed",
 }
 
 COMMANDS = {
     "lint": "check krontab files: errors and warnings",
-    "explain": "say why a job runs when it runs",
+    "explain": "explain why a job runs when it runs",
     "next": "show the coming runs of a job",
     "list": "list all jobs with their next run",
     "add": "add a job to a file",
@@ -24,8 +24,8 @@ COMMANDS = {
     "import": "turn a crontab into krontab lines",
     "diff": "show what changes between two configurations",
     "replay": "recompute every decision of a log",
-    "heatmap": "show when everything runs, as a week by hour",
-    "fuzzy parse": "say what a fuzzy schedule, such as `daily around 14:00`, means",
+    "heatmap": "show when all jobs run, as a week by hour",
+    "fuzzy parse": "show what a fuzzy schedule, such as `daily around 14:00`, means",
     "fuzzy scatter": "turn a fuzzy schedule into the cron expression of an identifier",
     "fuzzy compile": "resolve the fuzzy schedules of workflow files to cron",
     "fuzzy conformance": "run the conformance tests of the fuzzy specification",
@@ -48,8 +48,8 @@ KRONTAB = Program(
     summary="schedule work at a time that is chosen, not fixed",
     introduction="""\
 Kron runs scheduled work at a time that is chosen, not fixed: cron says when work is due, a window
-and a distribution say where around that moment it may run, and a seed makes the choice the same
-on every machine. krontab reads and edits the files that say so, and explains every choice.""",
+and a distribution say when around that moment it may run, and a seed makes the choice the same
+on every machine. krontab reads and edits krontab files, and explains every choice.""",
     package="kron.krontab.commands",
     commands=COMMANDS,
     groups={"fuzzy": "work with fuzzy schedules, such as `daily around 14:00`"},

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kron.fuzzy import scatter
-from kron.krontab.workflows import WorkflowError, schedules_of
+from kron.krontab.workflows.compilation import WorkflowError, schedules_of
 from tests.krontab.command import AT, PROGRAM, Krontab
 from tests.krontab.workflows.clone import SLUG, Clone
 
@@ -76,7 +76,7 @@ def test_check_tells_of_plain_cron_that_stands_alone(clone: Clone) -> None:
     clone.write(YML, "on:\n  schedule: '0 5 * * 1'\n")
     ran = clone.compile("--check", YML)
     assert ran.code == 1
-    assert '"0 5 * * 1" stands alone, and GitHub needs a list here' in ran.err
+    assert '"0 5 * * 1" must be in a list for GitHub' in ran.err
 
 
 def test_json_has_everything_and_no_heatmap(clone: Clone) -> None:
@@ -252,6 +252,7 @@ def test_no_other_command_loads_pyyaml(krontab: Krontab) -> None:
     assert subprocess.run([sys.executable, "-c", program, *words], check=False).returncode == 0
 
 
+@pytest.mark.heavy
 def test_it_works_as_a_process_in_a_pipe(clone: Clone) -> None:
     clone.write(YML, DAILY)
     ran = clone.krontab.process("fuzzy", "compile", "--write", YML)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kron.krontab.workflows import compile_workflows
+from kron.krontab.workflows.compilation import compile_workflows
 from tests.krontab.workflows.clone import SLUG, Clone
 
 HERE = Path(__file__).parent

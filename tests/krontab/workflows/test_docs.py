@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kron.krontab.workflows import WorkflowCode
-from kron.krontab.workflows.tree import DEEPEST, MOST_NODES
+from kron.krontab.workflows.source import MOST_NODES, WorkflowCode
+from kron.yaml_text.tree import DEEPEST
 from tests.krontab.workflows.clone import Clone
 from tests.test_docs import blocks, page, rows
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from kron.core.limits import DEFAULT_LIMITS
 from kron.krontab.workflows.compilation import compile_workflows
-from kron.krontab.workflows.tree import DEEPEST, MOST_NODES
+from kron.krontab.workflows.source import MOST_NODES
+from kron.yaml_text.tree import DEEPEST
 from tests.krontab.workflows.clone import Clone
 from tests.soak import examples
 
@@ -31,6 +32,7 @@ ENOUGH_S = 10.0
 """Half a second on an idle machine; a quadratic pass would take minutes."""
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("data", "found"),
     [
@@ -82,6 +84,7 @@ def test_hostile_yaml_is_an_error_with_its_place(
     assert "\x1b" not in ran.err
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "filler",
     [
@@ -111,6 +114,7 @@ def _cron_size(out: str) -> int:
     return len(" ".join(row.split()[1:6])) - 1  # the space before the bare scalar goes
 
 
+@pytest.mark.heavy
 def test_thousands_of_schedules_on_one_line_are_compiled_in_time(clone: Clone) -> None:
     count = 2_000
     clone.write(YML, "on: {schedule: [" + "{cron: daily}, " * count + "]}\n")
@@ -129,6 +133,7 @@ def test_a_file_too_long_in_a_directory_is_only_doubtful(clone: Clone) -> None:
     assert "data.yml: warning: data.yml is longer than 8388608 bytes [limit]" in ran.err
 
 
+@pytest.mark.heavy
 def test_the_parser_in_python_keeps_to_the_same_limits(
     clone: Clone, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kron.fuzzy import scatter
-from kron.krontab.workflows.git_config import origin_url
-from kron.krontab.workflows.repository import is_slug, slug_of_url
+from kron.krontab.workflows.repository import is_slug, origin_url, slug_of_url
 from tests.krontab.command import Krontab, make_directory
 from tests.krontab.workflows.clone import Clone
 from tests.soak import examples
@@ -132,7 +131,7 @@ def test_one_error_tells_of_a_repository_without_a_remote(clone: Clone) -> None:
     clone.git("remote", "remove", "origin")
     for name in "abc":
         clone.write(f"{name}.yml", DAILY)
-    assert trouble(clone, ".").endswith("(so it is for 2 more files)")
+    assert trouble(clone, ".").endswith("(also for 2 more files)")
 
 
 def test_plain_cron_needs_no_repository(krontab: Krontab) -> None:
@@ -160,7 +159,7 @@ def test_outside_of_a_repository_a_file_has_to_be_below_here(krontab: Krontab) -
     other.write_text(DAILY)
     ran = krontab("fuzzy", "compile", "--repo", "octo/tools", str(other))
     assert ran.code == 1
-    assert f"the file is in no repository, and not below {krontab.directory} either" in ran.err
+    assert f"the file is in no repository, and not below {krontab.directory}" in ran.err
 
 
 def test_the_path_is_that_in_the_repository_wherever_one_stands(clone: Clone) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kron.fuzzy import scatter
-from kron.krontab.workflows import Compilation, compile_workflows
+from kron.krontab.workflows.compilation import Compilation, compile_workflows
 from tests.soak import examples
 
 SLUG = "octo/tools"

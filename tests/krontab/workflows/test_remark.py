@@ -144,4 +144,4 @@ def test_many_collisions_are_not_all_shown_to_people(clone: Clone) -> None:
     count = sum(each["code"] == "COLLISION" for each in clone.document(YML)["findings"])
     err = clone.compile("--no-heatmap", YML).err
     assert err.count("[COLLISION]") == 3
-    assert f"... and {count - 3} more collisions; --format json has all\n" in err
+    assert f"... and {count - 3} more collisions; --format json shows all\n" in err

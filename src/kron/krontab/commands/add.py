@@ -1,16 +1,15 @@
-"""`krontab add`: put a job into a file, from options or from lines on standard input."""
+"""`krontab add`: add a job to a file, from options or from lines on standard input."""
 
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from shlex import join as join_shell_words
 
-from kron.console.input import standard_input
-from kron.console.parser import Parser, add_format
-from kron.console.terminal import Terminal
-from kron.console.usage import UsageError
+from kron.console.parser import Parser, UsageError, add_format
+from kron.console.terminal import Terminal, standard_input
 from kron.core.errors import Code, KronError, quoted
-from kron.jobs.configuration import ConfigurationError
+from kron.jobs.configuration import Configuration
 from kron.jobs.document import read_document
 from kron.jobs.entry import read_schedule
 from kron.jobs.fields import FIELDS, REPEATABLE
@@ -18,16 +17,13 @@ from kron.jobs.line import compose
 from kron.jobs.quoting import join_words
 from kron.krontab.target import add_target, change_file, report_change
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import Namespace
-
 DESCRIPTION = """\
-Add a job at the end of a file, which is made if it is not there. The job comes from options, or as
-krontab lines on standard input. It is checked before anything is written, a name that is taken is
-refused, and the rest of the file stays as it is, byte for byte. krond notices at its next reload.
+Add a job at the end of a file, which is created if it does not exist. The job comes from options,
+or from krontab lines on standard input. It is checked before anything is written, a name that is
+taken is refused, and the rest of the file does not change by a byte. krond reads it at its next
+reload.
 
-The command is either --command TEXT, written as in a krontab file, or the words behind --."""
+The command is either --command TEXT, written as in a krontab file, or the words after --."""
 EXAMPLES = (
     (
         "krontab add --name backup --schedule '0 2 * * * @win(after,3h)' -- /usr/bin/backup --all",
@@ -42,7 +38,6 @@ EXAMPLES = (
 
 
 def add_arguments(parser: Parser) -> None:
-    """The arguments of the command."""
     parser.add_argument("--schedule", metavar="TEXT", help="the schedule with its modifiers")
     for field in FIELDS.values():
         parser.add_argument(
@@ -53,20 +48,18 @@ def add_arguments(parser: Parser) -> None:
             help=f"{field.meaning}; for example {field.example}".replace("%", "%%"),
         )
     parser.add_argument(
-        "words", metavar="WORD", nargs="*", help="the command and its arguments, behind --"
+        "words", metavar="WORD", nargs="*", help="the command and its arguments, after --"
     )
     add_format(parser)
     add_target(parser)
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    """Run the command."""
     data = (
         _line(arguments).encode(errors="surrogateescape") if _has_options(arguments) else _input()
     )
     new = read_document(data, "<new job>")
-    if new.findings:
-        raise ConfigurationError(new.findings, new.unshown)
+    Configuration((new,)).checked()
     if not new.entries:
         raise KronError(Code.FIELD_MISSING, "standard input has no job")
     lines = new.text.removesuffix("\n")
@@ -84,7 +77,7 @@ def _has_options(arguments: Namespace) -> bool:
 def _line(arguments: Namespace) -> str:
     if arguments.schedule is None:
         raise KronError(Code.FIELD_MISSING, "the job has no schedule", fix="add --schedule TEXT")
-    read_schedule(arguments.schedule, "-")  # by itself: a line could hold more than a schedule
+    read_schedule(arguments.schedule, "-")  # alone: a line could hold more than a schedule
     fields: list[tuple[str, str]] = []
     for key in FIELDS:
         values: list[str] = getattr(arguments, f"field_{key}") or []
@@ -93,7 +86,7 @@ def _line(arguments: Namespace) -> str:
         fields += [(key, value) for value in values]
     if arguments.words:
         if arguments.field_command:
-            message = "the command is given twice, by --command and behind --"
+            message = "the command is given twice, by --command and after --"
             raise UsageError(Code.FIELD_REPEATED, message)
         join = join_shell_words if arguments.field_shell else join_words
         fields.append(("command", join(arguments.words)))
@@ -106,6 +99,6 @@ def _line(arguments: Namespace) -> str:
 
 def _input() -> bytes:
     if sys.stdin is not None and sys.stdin.isatty():
-        message = "there is no job: neither options nor lines on standard input"
+        message = "no job is given, neither by options nor on standard input"
         raise KronError(Code.FIELD_MISSING, message, fix="krontab add --help has examples")
     return standard_input()

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from kron.console.completion import SHELLS, script
+from argparse import Namespace
+
 from kron.console.parser import Parser
 from kron.console.terminal import Terminal
-from kron.krontab.program import KRONTAB
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import Namespace
+from kron.krontab.share import shared_text
 
 DESCRIPTION = """\
-Print a script that teaches a shell to complete krontab's commands, options, files and the names of
-jobs. Package managers install it themselves; otherwise see the examples."""
+Print a script with which a shell completes krontab's commands, options, files and names of jobs.
+Package managers install it; otherwise see the examples."""
 EXAMPLES = (
     ('eval "$(krontab completion bash)"', "for this bash, or in ~/.bashrc for every one"),
     (
@@ -23,13 +20,17 @@ EXAMPLES = (
     ("krontab completion fish > ~/.config/fish/completions/krontab.fish", "for fish"),
 )
 
+FILES = {
+    "bash": "bash-completion/completions/krontab",
+    "zsh": "zsh/site-functions/_krontab",
+    "fish": "fish/vendor_completions.d/krontab.fish",
+}
+
 
 def add_arguments(parser: Parser) -> None:
-    """The arguments of the command."""
-    parser.add_argument("shell", choices=tuple(SHELLS), help="the shell")
+    parser.add_argument("shell", choices=tuple(FILES), help="the shell")
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    """Run the command."""
-    terminal.output.write(script(KRONTAB, arguments.shell))
+    terminal.output.write(shared_text(FILES[arguments.shell]))
     return 0

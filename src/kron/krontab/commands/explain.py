@@ -1,29 +1,22 @@
-"""`krontab explain`: one decision in full, as a person reads it or as JSON."""
+"""`krontab explain`: one decision in full, as text or as JSON."""
 
 from __future__ import annotations
 
-from kron.console.explanation import (
-    add_all_draws,
-    explain,
-    explanation_document,
-    explanation_lines,
-)
+from argparse import Namespace
+
 from kron.console.parser import Parser, add_at, add_format
+from kron.console.questions import add_all_draws, show_explanation
 from kron.console.terminal import Terminal
 from kron.core.instant import to_seconds
 from kron.krontab.jobs import add_source, find_subject, moment_of
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import Namespace
-
 DESCRIPTION = """\
-Say why a job runs when it runs: what its schedule means, the window, the seed and its hash, every
-draw and why it was taken or rejected. It uses krond's identity for the job, so what it says is
-what krond does.
+Explain why a job runs when it runs: what its schedule means, the window, the seed and its hash, and
+every draw with the reason why it was accepted or rejected. It uses the same identity as krond, so
+krond makes the same decision.
 
-A moment (--at) means, in this order: the period with that nominal instant, the period chosen for
-that second, the period open then (the latest, if there are several), the next period."""
+A moment (--at) selects, in this order: the period with that nominal instant, the period chosen for
+that second, the period open then (the latest of several), the next period."""
 EXAMPLES = (
     ("krontab explain backup", "the period that is open now, or the next one"),
     ("krontab explain backup --at 2026-03-01T02:32:20Z", "why did it run at that second?"),
@@ -36,22 +29,15 @@ EXAMPLES = (
 
 
 def add_arguments(parser: Parser) -> None:
-    """The arguments of the command."""
     parser.add_argument("job", metavar="JOB", nargs="?", help="a job's name, or <path>:<name>")
-    add_at(parser, "the moment whose period is explained")
+    add_at(parser, "the moment that selects the period")
     add_all_draws(parser)
     add_format(parser)
     add_source(parser, identity=True)
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    """Run the command."""
     subject = find_subject(arguments, terminal)
-    explanation = explain(subject, to_seconds(moment_of(arguments)))
-    if arguments.format == "json":
-        document = {"schema": "krontab.explain/1", **explanation_document(explanation)}
-        terminal.print_json(document)
-        return 0
-    for line in explanation_lines(explanation, terminal, all_draws=arguments.all_draws):
-        terminal.print(line)
+    at_s = to_seconds(moment_of(arguments))
+    show_explanation(subject, at_s, arguments, terminal, schema="krontab.explain/1")
     return 0

@@ -2,65 +2,58 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 from collections.abc import Iterable
 
 from kron.console.parser import Parser, add_at, add_format
 from kron.console.progress import Progress
-from kron.console.report import finding_document, finding_lines, many
+from kron.console.report import difference_line, finding_document, finding_lines, many
 from kron.console.table import table
 from kron.console.terminal import Terminal
-from kron.core.errors import Code, quoted
+from kron.core.errors import Code
 from kron.core.instant import to_seconds
 from kron.core.words import describe
 from kron.jobs.finding import Finding, Severity
 from kron.krontab.annotations import github_lines
+from kron.krontab.fuzzy import repository
 from kron.krontab.jobs import moment_of
-from kron.krontab.workflows import (
-    Compilation,
-    Workflow,
-    WorkflowSchedule,
-    compile_workflows,
-    is_slug,
-    replace_files,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import Namespace
-    from typing import Any
+from kron.krontab.program import FAILED, SYSTEM_ERRORS
+from kron.krontab.workflows.compilation import Compilation, compile_workflows
+from kron.krontab.workflows.schedule import WorkflowSchedule
+from kron.krontab.workflows.workflow import Workflow
+from kron.krontab.workflows.writing import replace_files
 
 DESCRIPTION = """\
 Find the schedules under `on` in GitHub Actions YAML and in the front matter of Markdown workflows,
-and resolve the fuzzy ones to cron. A schedule is scattered by owner/name/path of its file, so it
-stays the same until the file moves.
+and resolve the fuzzy ones to cron. The time of a schedule depends on owner/name/path of its file,
+so it stays the same until the file moves.
 
-Without --write nothing is changed: the differences are shown. Only the schedules change, and the
-fuzzy text stays behind them in a comment, by which the next compilation knows them again:
+Without --write, nothing changes and the differences are shown. Only the schedules change. The fuzzy
+text stays in a comment after them, so that the next compilation finds it:
 
     - cron: "13 14 * * *" # fuzzy: daily around 14:00
 
 If any file has an error, none is written. Needs PyYAML: pip install 'krond[yaml]'."""
 EXAMPLES = (
-    ("krontab fuzzy compile .github/workflows", "what would change"),
-    ("krontab fuzzy compile --write .github/workflows", "change it"),
-    ("krontab fuzzy compile --check --format github .", "in CI: exit code 1 if it is out of date"),
-    ("krontab fuzzy compile --repo octo/tools report.md", "outside of a clone"),
+    ("krontab fuzzy compile .github/workflows", "show what would change"),
+    ("krontab fuzzy compile --write .github/workflows", "change the files"),
+    (
+        "krontab fuzzy compile --check --format github .",
+        "in CI: exit code 1 if a file is out of date",
+    ),
+    ("krontab fuzzy compile --repo octo/tools report.md", "outside a clone"),
 )
 
-_SYSTEM_ERRORS = (Code.FILE_UNREADABLE, Code.FILE_UNWRITABLE)
-_DIFFERENCE_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 _SHOWN_COLLISIONS = 3
 
 
 def add_arguments(parser: Parser) -> None:
-    """The arguments of the command."""
     parser.add_argument(
         "paths",
         metavar="PATH",
         nargs="+",
-        help="a workflow, or a directory to look for *.md, *.yml and *.yaml in; hidden ones are "
-        "left out, except .github",
+        help="a workflow, or a directory with *.md, *.yml and *.yaml files; hidden ones except "
+        ".github are skipped",
     )
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--write", action="store_true", help="edit the files in place")
@@ -71,17 +64,16 @@ def add_arguments(parser: Parser) -> None:
     )
     parser.add_argument(
         "--repo",
-        type=_slug,
+        type=repository,
         metavar="OWNER/NAME",
         help="the repository; default: that of the git remote origin",
     )
     parser.add_argument("--no-heatmap", action="store_true", help="leave out the heatmap")
-    add_at(parser, "the moment from which the heatmap counts runs")
+    add_at(parser, "the moment from which the heatmap counts")
     add_format(parser, github="annotations for GitHub Actions")
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    """Run the command."""
     with Progress(terminal, "reading files") as progress:
         compilation = compile_workflows(arguments.paths, arguments.repo, progress=progress.advance)
     findings = list(compilation.findings)
@@ -94,23 +86,16 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     if arguments.format == "json":
         terminal.print_json(_document(compilation, findings, arguments, is_written=is_written))
     elif arguments.format == "github":
-        for line in github_lines(findings, "krontab fuzzy compile"):
-            terminal.print(line)
+        terminal.print(*github_lines(findings, "krontab fuzzy compile"))
     else:
         _print_text(compilation, findings, arguments, terminal)
     return _exit_code(findings)
 
 
-def _slug(text: str) -> str:
-    if is_slug(text):
-        return text
-    raise argparse.ArgumentTypeError(f"{quoted(text)} is not OWNER/NAME, such as octo/tools")
-
-
 def _exit_code(findings: list[Finding]) -> int:
     codes = {finding.code for finding in findings if finding.severity is Severity.ERROR}
-    if codes & set(_SYSTEM_ERRORS):
-        return 2
+    if codes & set(SYSTEM_ERRORS):
+        return FAILED
     return int(bool(codes))
 
 
@@ -135,29 +120,26 @@ def _print_text(
 
 
 def _print_findings(findings: Iterable[Finding], terminal: Terminal) -> None:
-    """All of them, but not every collision: in a large repository there are many by chance."""
+    """All findings but not every collision: a large repository has many by chance."""
     collisions = 0
     for finding in findings:
         collisions += finding.code == Code.COLLISION
-        if finding.code == Code.COLLISION and collisions > _SHOWN_COLLISIONS:
-            continue
-        for line in finding_lines(finding, terminal.styled_error):
-            terminal.error(line)
+        if finding.code != Code.COLLISION or collisions <= _SHOWN_COLLISIONS:
+            terminal.error(*finding_lines(finding, terminal.styled_error))
     if collisions > _SHOWN_COLLISIONS:
         more = many(collisions - _SHOWN_COLLISIONS, "more collision")
-        terminal.error(f"... and {more}; --format json has all")
+        terminal.error(f"... and {more}; --format json shows all")
 
 
 def _print_difference(workflow: Workflow, terminal: Terminal) -> None:
     for line in workflow.difference():
-        style = _DIFFERENCE_STYLES.get(line[:1])
         shown = _harmless(line) if terminal.output.isatty() else line
-        terminal.print(terminal.styled(shown, style) if style else shown)
-    terminal.print()
+        terminal.print(difference_line(shown, terminal.styled))
+    terminal.print("")
 
 
 def _harmless(line: str) -> str:
-    """A line without what a terminal would obey: the body of a Markdown file may hold anything."""
+    """A line without control characters: a Markdown file may contain anything."""
     line = line.removesuffix("\r")
     return "".join(each if each.isprintable() or each == "\t" else "\ufffd" for each in line)
 
@@ -174,9 +156,7 @@ def _print_table(compilation: Compilation, terminal: Terminal, *, is_written: bo
     if not rows:
         return
     head = ("SCHEDULE", "CRON", "MEANING", "FILE")
-    for line in table(terminal, head, rows, styles={"CRON": "bold", "FILE": "dim"}):
-        terminal.print(line)
-    terminal.print()
+    terminal.print(*table(terminal, head, rows, styles={"CRON": "bold", "FILE": "dim"}), "")
 
 
 def _summary(compilation: Compilation, arguments: Namespace) -> str:
@@ -195,19 +175,19 @@ def _summary(compilation: Compilation, arguments: Namespace) -> str:
 
 
 def _print_heatmap(compilation: Compilation, arguments: Namespace, terminal: Terminal) -> None:
-    from kron.krontab.heatmap import heatmap_lines
+    from kron.fleet import count_firings
+    from kron.krontab.heatmap import DEFAULT_WEEKS, grid_lines
 
-    lines = heatmap_lines(compilation.jobs, to_seconds(moment_of(arguments)), terminal.styled_error)
+    at_s = to_seconds(moment_of(arguments))
+    lines = grid_lines(count_firings(compilation.jobs, at_s, DEFAULT_WEEKS), terminal.styled_error)
     if lines:
-        terminal.output.flush()  # so that the two streams meet in order
-        terminal.error("")
-    for line in lines:
-        terminal.error(line)
+        terminal.output.flush()  # so that the two streams stay in order
+        terminal.error("", *lines)
 
 
 def _document(
     compilation: Compilation, findings: list[Finding], arguments: Namespace, *, is_written: bool
-) -> dict[str, Any]:
+) -> dict[str, object]:
     errors = sum(finding.severity is Severity.ERROR for finding in findings)
     return {
         "schema": "krontab.fuzzy.compile/1",
@@ -223,7 +203,7 @@ def _document(
     }
 
 
-def _file_document(workflow: Workflow, *, is_written: bool) -> dict[str, Any]:
+def _file_document(workflow: Workflow, *, is_written: bool) -> dict[str, object]:
     return {
         "path": workflow.path,
         "identifier": workflow.identifier or None,
@@ -234,7 +214,7 @@ def _file_document(workflow: Workflow, *, is_written: bool) -> dict[str, Any]:
     }
 
 
-def _schedule_document(schedule: WorkflowSchedule) -> dict[str, Any]:
+def _schedule_document(schedule: WorkflowSchedule) -> dict[str, object]:
     return {
         "line": schedule.slot.line,
         "column": schedule.slot.column + 1,

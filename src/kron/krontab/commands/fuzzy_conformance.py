@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
+
 from kron.console.parser import Parser, add_format
 from kron.console.terminal import Terminal
-from kron.fuzzy.conformance import LEVELS, Report, Result
+from kron.fuzzy.conformance import LEVELS, Result
 from kron.fuzzy.conformance import run as run_tests
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import Namespace
-
 DESCRIPTION = """\
-Run every conformance test of the fuzzy schedule specification against this implementation, say for
-each whether it passed, and which conformance level is reached. Exit code 0 only if all pass."""
+Run every conformance test of the fuzzy schedule specification against this implementation. Show
+the result of each test and the conformance level. The exit code is 0 only if all tests pass."""
 EXAMPLES = (
-    ("krontab fuzzy conformance", "every test and the level reached"),
+    ("krontab fuzzy conformance", "every test and the level"),
     ("krontab fuzzy conformance --format json", "for a script"),
 )
 
 
 def add_arguments(parser: Parser) -> None:
-    """The arguments of the command."""
     add_format(parser)
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    """Run the command."""
     report = run_tests()
     failed = sum(not result.passed for result in report.results)
     if arguments.format == "json":
@@ -49,9 +45,9 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
             }
         )
         return int(failed > 0)
-    for result in report.results:
-        terminal.print(_line(result, terminal))
-    terminal.print(_summary(report, failed))
+    level = f"level {report.level} ({LEVELS[report.level]})" if report.level else "no level"
+    summary = f"{len(report.results) - failed} passed, {failed} failed; {level} is reached"
+    terminal.print(*(_line(result, terminal) for result in report.results), summary)
     return int(failed > 0)
 
 
@@ -59,8 +55,3 @@ def _line(result: Result, terminal: Terminal) -> str:
     verdict = terminal.styled("pass", "green") if result.passed else terminal.styled("FAIL", "red")
     failure = f": {result.failure}" if result.failure else ""
     return f"{verdict}  {result.test.id:<18}  {result.test.title}{failure}"
-
-
-def _summary(report: Report, failed: int) -> str:
-    level = f"level {report.level} ({LEVELS[report.level]})" if report.level else "no level"
-    return f"{len(report.results) - failed} passed, {failed} failed; {level} is reached"

@@ -1,30 +1,28 @@
-"""`krontab heatmap`: when everything runs, as a week by hour."""
+"""`krontab heatmap`: when all jobs run, as a week by hour."""
 
 from __future__ import annotations
 
 import argparse
 import os
+from argparse import Namespace
 from collections.abc import Iterator
 
-from kron.console.parser import Parser, add_at, add_format, number_up_to
+from kron.console.parser import Parser, UsageError, add_at, add_format, number_up_to
 from kron.console.progress import Progress
 from kron.console.report import finding_lines
 from kron.console.terminal import Terminal
 from kron.core.constraint import MINUTES_A_DAY
-from kron.core.errors import quoted
+from kron.core.errors import Code, quoted
 from kron.core.instant import to_seconds
 from kron.engine.job import Job
 from kron.fleet import Busy, Tally, busiest, count_firings
 from kron.jobs.configuration import ConfigurationError
 from kron.jobs.crontab.crontab import Crontab
+from kron.jobs.crontab.local import system_zone
 from kron.jobs.entry import Entry
 from kron.jobs.source import STANDARD_INPUT
-from kron.krontab.crontabs import (
-    add_crontab_options,
-    read_named_crontab,
-    wrong_crontab_options,
-    zone_of,
-)
+from kron.krontab.crontabs import add_crontab_options, read_named_crontab
+from kron.krontab.fuzzy import repository
 from kron.krontab.heatmap import (
     DEFAULT_WEEKS,
     USUAL_BUCKETS,
@@ -37,33 +35,31 @@ from kron.krontab.heatmap import (
 )
 from kron.krontab.jobs import add_source, load_configuration, moment_of, node_of
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import Namespace
-
 DESCRIPTION = """\
-Show when all jobs run together, as a grid of weekdays and hours in UTC. Runs of the coming weeks
-are counted as they will happen: chosen times, days of the month, months, daylight saving.
+Show how many jobs run when, as a grid of weekdays and hours in UTC. The runs of the coming weeks
+are counted exactly: chosen times, days of the month, months, daylight saving.
 
-The heatmap is for people, so it goes to standard error; --format json and csv print the counts on
-standard output. PATH is the same as --file. Without any file, krond's directories are read."""
+The heatmap is for people and goes to standard error; --format json and csv print the counts on
+standard output. PATH is the same as --file. Without a file, krond's directories are read."""
 EXAMPLES = (
     ("krontab heatmap", "what krond will run"),
-    ("krontab heatmap jobs.kron --hourly --minute", "where the spikes are, and whose they are"),
+    (
+        "krontab heatmap jobs.kron --hourly --minute",
+        "where the spikes are, and which jobs cause them",
+    ),
     ("krontab heatmap --crontab /etc/crontab /etc/cron.d/*", "the midnight storm of a host"),
     (
         "krontab import --spread auto /etc/crontab | krontab heatmap -",
-        "the same jobs, if they had windows",
+        "the same jobs with windows",
     ),
     ("krontab heatmap --workflows .github/workflows", "the workflows of a repository"),
     ("krontab heatmap --minute --format csv > minutes.csv", "a table for a spreadsheet"),
 )
 _MOST_WEEKS = 106
-"""Two years: enough for every month, on any weekday."""
+"""Two years: every month begins on several weekdays."""
 
 
 def add_arguments(parser: Parser) -> None:
-    """The arguments of the command."""
     parser.add_argument(
         "paths",
         metavar="PATH",
@@ -118,11 +114,11 @@ def add_arguments(parser: Parser) -> None:
         nargs="+",
         default=[],
         metavar="PATH",
-        help="workflows of GitHub, or directories to look for them in; needs PyYAML",
+        help="GitHub workflows, or directories with them; needs PyYAML",
     )
     workflows.add_argument(
         "--repo",
-        type=_slug,
+        type=repository,
         metavar="OWNER/NAME",
         help="their repository, for fuzzy schedules; default: that of the git remote origin",
     )
@@ -130,37 +126,32 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    """Run the command."""
     if wrong := _wrong_usage(arguments):
-        terminal.error(f"krontab heatmap: {wrong}")
-        return 2
+        raise UsageError(Code.VALUE_UNKNOWN, wrong)
     named = _jobs(arguments, terminal)
     names = {job.identity: name for name, job in named}
     tally, busy = _count([job for _, job in named], arguments, terminal)
     if arguments.format == "json":
         terminal.print_json(document(tally, busy, names))
     elif arguments.format == "csv":
-        for row in rows(tally, by_minute=arguments.minute, by_hour=arguments.hourly):
-            terminal.print(",".join(map(str, row)))
+        table = rows(tally, by_minute=arguments.minute, by_hour=arguments.hourly)
+        terminal.print(*(",".join(map(str, row)) for row in table))
     else:
-        for line in _lines(tally, busy, names, arguments, terminal):
-            terminal.error(line)
+        terminal.error(*_lines(tally, busy, names, arguments, terminal))
     return 0
 
 
 def _wrong_usage(arguments: Namespace) -> str:
-    if wrong := wrong_crontab_options(arguments):
-        return wrong
     for option in ("system", "user", "tz"):
         if getattr(arguments, option) not in (None, False) and not arguments.crontab:
             return f"--{option} is about crontabs: name one with --crontab"
     if arguments.repo is not None and not arguments.workflows:
         return "--repo is about workflows: name them with --workflows"
     if arguments.format == "csv" and arguments.hourly and arguments.minute:
-        return "csv is one table: ask for --hourly or for --minute"
+        return "csv is one table: use --hourly or --minute, not both"
     named = [*arguments.paths, *arguments.file, *arguments.crontab]
     if named.count(STANDARD_INPUT) > 1:
-        return "standard input can be read once only"
+        return "standard input can be read only once"
     return ""
 
 
@@ -173,16 +164,8 @@ def _buckets(text: str) -> tuple[int, ...]:
     raise argparse.ArgumentTypeError(message)
 
 
-def _slug(text: str) -> str:
-    from kron.krontab.workflows import is_slug
-
-    if is_slug(text):
-        return text
-    raise argparse.ArgumentTypeError(f"{quoted(text)} is not OWNER/NAME, such as octo/tools")
-
-
 def _jobs(arguments: Namespace, terminal: Terminal) -> list[tuple[str, Job]]:
-    """Every job that the command line names, with what people call it."""
+    """Every job that the command line names, with its name."""
     entries: list[Entry] = []
     arguments.file = [*arguments.paths, *arguments.file]
     if arguments.file or not (arguments.crontab or arguments.workflows):
@@ -192,7 +175,7 @@ def _jobs(arguments: Namespace, terminal: Terminal) -> list[tuple[str, Job]]:
     if findings:
         raise ConfigurationError(findings, 0)
     for crontab in crontabs:
-        _tell_of_omissions(crontab, terminal)
+        _report_omissions(crontab, terminal)
         entries.extend(crontab.entries)
     workflows = [(job.identity, job) for job in _workflows(arguments, terminal)]
     return [*((entry.name, entry.job) for entry in entries), *workflows]
@@ -201,9 +184,9 @@ def _jobs(arguments: Namespace, terminal: Terminal) -> list[tuple[str, Job]]:
 def _crontabs(arguments: Namespace) -> list[Crontab]:
     if not arguments.crontab:
         return []
-    zone = zone_of(arguments)
+    zone = arguments.tz or system_zone()
     node = node_of(arguments)
-    # Named twice is read once, as with krontab files.
+    # A file that is named twice is read once, as with krontab files.
     paths = {os.path.abspath(path): path for path in arguments.crontab}  # noqa: PTH100
     return [read_named_crontab(path, arguments, zone=zone, node=node) for path in paths.values()]
 
@@ -211,35 +194,26 @@ def _crontabs(arguments: Namespace) -> list[Crontab]:
 def _workflows(arguments: Namespace, terminal: Terminal) -> list[Job]:
     if not arguments.workflows:
         return []
-    from kron.krontab.workflows import schedules_of
+    from kron.krontab.workflows.compilation import schedules_of
 
     with Progress(terminal, "reading workflows") as progress:
         return schedules_of(arguments.workflows, arguments.repo, progress=progress.advance)
 
 
-def _tell_of_omissions(crontab: Crontab, terminal: Terminal) -> None:
-    """A line such as `@reboot`, which is in no heatmap, is told of."""
+def _report_omissions(crontab: Crontab, terminal: Terminal) -> None:
+    """Report lines such as `@reboot`, which the heatmap does not count."""
     for line in crontab.lines:
-        if line.omitted and line.setting is None:
-            for note in line.notes:
-                for text in finding_lines(note, terminal.styled_error):
-                    terminal.error(text)
+        for note in line.notes if line.omitted and line.setting is None else ():
+            terminal.error(*finding_lines(note, terminal.styled_error))
 
 
 def _count(jobs: list[Job], arguments: Namespace, terminal: Terminal) -> tuple[Tally, list[Busy]]:
-    at_s = to_seconds(moment_of(arguments))
-    rounds = 2 if arguments.minute else 1
+    at_s, by_minute = to_seconds(moment_of(arguments)), arguments.minute
+    rounds = 2 if by_minute else 1
     with Progress(terminal, "counting runs", rounds * len(jobs)) as progress:
-        tally = count_firings(
-            jobs,
-            at_s,
-            arguments.weeks,
-            by_minute=arguments.minute,
-            progress=progress.advance,
-        )
-        if not arguments.minute:
-            return tally, []
-        return tally, busiest(jobs, tally, arguments.top, progress=progress.advance)
+        step = progress.advance
+        tally = count_firings(jobs, at_s, arguments.weeks, by_minute=by_minute, progress=step)
+        return tally, busiest(jobs, tally, arguments.top, progress=step) if by_minute else []
 
 
 def _lines(

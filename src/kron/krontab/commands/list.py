@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 
-from kron.console.listing import (
-    IN,
-    NEXT_RUN,
-    add_sorting,
-    next_cells,
-    next_fields,
-    next_first,
-    next_runs,
-)
+from kron.answers.listing import IN, NEXT_RUN, next_cells, next_fields, next_first
 from kron.console.parser import Parser, add_at, add_format
+from kron.console.questions import add_sorting, next_runs
 from kron.console.table import table
 from kron.console.terminal import Terminal
 from kron.core.decision import Decision
-from kron.core.frozen import Frozen
 from kron.core.instant import to_seconds, to_text
 from kron.jobs.entry import Entry
 from kron.krontab.jobs import add_source, load_configuration, moment_of
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import Namespace
-    from typing import Any
-
 DESCRIPTION = """\
-List all jobs with their next run. A job that is suspended has none, and neither has one whose
-constraints reject its next twenty thousand periods."""
+List all jobs with their next run. A suspended job has none, and neither has a job whose constraints
+reject its next 20,000 periods."""
 EXAMPLES = (
     ("krontab list", "all jobs, the next one first"),
     ("krontab list --sort name --name 'backup/*'", "the jobs below backup/, by name"),
@@ -38,22 +26,17 @@ EXAMPLES = (
 )
 
 
-class Listed(Frozen):
-    """A job and its next run, if it has one."""
-
-    entry: Entry
-    decision: Decision | None
-
+Listed = tuple[Entry, Decision | None]
+"""A job and its next run, if it has one."""
 
 _ORDERS: dict[str, Callable[[Listed], tuple[object, ...]]] = {
-    "next": lambda listed: (next_first(listed.decision), listed.entry.name),
-    "name": lambda listed: (listed.entry.name, listed.entry.path),
-    "file": lambda listed: (listed.entry.path, listed.entry.line),
+    "next": lambda listed: (next_first(listed[1]), listed[0].name),
+    "name": lambda listed: (listed[0].name, listed[0].path),
+    "file": lambda listed: (listed[0].path, listed[0].line),
 }
 
 
 def add_arguments(parser: Parser) -> None:
-    """The arguments of the command."""
     add_sorting(parser, tuple(_ORDERS))
     parser.add_argument(
         "--name", metavar="PATTERN", help="only jobs whose name matches, with * and ? as in a shell"
@@ -65,29 +48,35 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    """Run the command."""
     configuration = load_configuration(arguments, terminal).checked()
     at_s = to_seconds(moment_of(arguments))
     chosen = [entry for entry in configuration.entries if _is_wanted(entry, arguments)]
     if arguments.format == "names":
-        for name in sorted({entry.name for entry in chosen}):
-            terminal.print(name)
+        terminal.print(*sorted({entry.name for entry in chosen}))
         return 0
     decisions = next_runs([entry.job for entry in chosen], at_s, terminal)
-    listed = list(map(Listed, chosen, decisions))
+    listed = list(zip(chosen, decisions, strict=True))
     listed.sort(key=_ORDERS[arguments.sort], reverse=arguments.reverse)
     if arguments.format == "json":
-        terminal.print_json(_document(listed, at_s))
+        jobs = [_job(*each) for each in listed]
+        terminal.print_json({"schema": "krontab.list/1", "at": to_text(at_s), "jobs": jobs})
         return 0
     if not listed:
-        where = "match" if configuration.documents else "are there"
-        terminal.error(f"no jobs {where}; krontab add makes one, --file names other files")
+        what = "no job matches" if configuration.documents else "no jobs found"
+        terminal.error(f"{what}; krontab add creates one, --file names other files")
         return 0
     head = ("NAME", NEXT_RUN, IN, "SCHEDULE", "FILE")
-    rows = [_row(each, at_s) for each in listed]
+    rows = [
+        (
+            entry.name,
+            *next_cells(entry.job, decision, at_s),
+            entry.schedule_text,
+            f"{entry.path}:{entry.line}",
+        )
+        for entry, decision in listed
+    ]
     styles = {"NAME": "bold", "FILE": "dim"}
-    for line in table(terminal, head, rows, right=(IN,), styles=styles):
-        terminal.print(line)
+    terminal.print(*table(terminal, head, rows, right=(IN,), styles=styles))
     return 0
 
 
@@ -96,22 +85,7 @@ def _is_wanted(entry: Entry, arguments: Namespace) -> bool:
     return by_name and (arguments.user is None or entry.task.user == arguments.user)
 
 
-def _row(listed: Listed, at_s: int) -> tuple[str, str, str, str, str]:
-    entry = listed.entry
-    chosen, distance = next_cells(entry.job, listed.decision, at_s)
-    return entry.name, chosen, distance, entry.schedule_text, f"{entry.path}:{entry.line}"
-
-
-def _document(listed: list[Listed], at_s: int) -> dict[str, Any]:
-    return {
-        "schema": "krontab.list/1",
-        "at": to_text(at_s),
-        "jobs": [_job(each) for each in listed],
-    }
-
-
-def _job(listed: Listed) -> dict[str, Any]:
-    entry = listed.entry
+def _job(entry: Entry, decision: Decision | None) -> dict[str, object]:
     return {
         "name": entry.name,
         "identity": entry.identity,
@@ -123,5 +97,5 @@ def _job(listed: Listed) -> dict[str, Any]:
         "user": entry.task.user or None,
         "description": entry.description,
         "suspended": entry.schedule.policy.suspend,
-        **next_fields(listed.decision),
+        **next_fields(decision),
     }

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from kron.console.parser import Parser, add_format, number_up_to
 from kron.console.progress import Progress
@@ -15,26 +17,24 @@ from kron.jobs.source import STANDARD_INPUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
-    from typing import Any, BinaryIO
+    from typing import BinaryIO
 
-    from kron.logs.finding import Counts, Finding
+    from kron.logs.replay import Counts, ReplayFinding
 
 DESCRIPTION = """\
 Recompute every decision of a log from its own line and compare: the window, the seed and its hash,
-the chosen time and all else that follows from them. The log may be text or JSON, plain or gzip. A
-line that is no event, and a decision that cannot be recomputed, are reported as such.
+the chosen time and everything that follows from them. The log may be text or JSON, plain or gzip.
+Lines that are not events and decisions that cannot be recomputed are reported.
 
-Exit code 1 means that something does not agree, or could not be checked."""
+Exit code 1 means that a decision differs, or could not be checked."""
 EXAMPLES = (
     ("krontab replay /var/log/krond.log", "check a log"),
     ("krontab replay krond.log.1.gz --format json", "for a script"),
-    ("journalctl -u krond -o cat | krontab replay -", "check what systemd has kept"),
+    ("journalctl -u krond -o cat | krontab replay -", "check the journal of systemd"),
 )
 
 
 def add_arguments(parser: Parser) -> None:
-    """The arguments of the command."""
     parser.add_argument("log", metavar="LOG", help="a log file, or - for standard input")
     parser.add_argument(
         "--most",
@@ -47,14 +47,13 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    """Run the command."""
     from kron.logs.replay import Replay
 
     with _opened(arguments.log) as log, Progress(terminal, "replaying", _size(log)) as progress:
         replay = Replay(log, progress=progress.reach)
-        findings: list[Finding] = []
+        findings: list[ReplayFinding] = []
         total = 0
-        for finding in _read(replay, arguments.log):
+        for finding in replay:
             total += 1
             if total <= arguments.most:
                 findings.append(finding)
@@ -71,28 +70,20 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     return int(total > 0)
 
 
-def _opened(path: str) -> BinaryIO:
-    if path == STANDARD_INPUT:
-        return sys.stdin.buffer
+@contextmanager
+def _opened(path: str) -> Iterator[BinaryIO]:
     try:
-        return open(path, "rb", buffering=0)  # noqa: PTH123 (the caller closes it)
+        with sys.stdin.buffer if path == STANDARD_INPUT else open(path, "rb", 0) as log:  # noqa: PTH123
+            yield log
     except FileNotFoundError:
         raise KronError(Code.FILE_MISSING, f"there is no {path}") from None
-    except OSError as error:
-        message = f"{path} cannot be read: {error.strerror}"
-        raise KronError(Code.FILE_UNREADABLE, message) from None
-
-
-def _read(replay: Iterable[Finding], path: str) -> Iterator[Finding]:
-    try:
-        yield from replay
     except OSError as error:
         message = f"{path} cannot be read: {error.strerror or error}"
         raise KronError(Code.FILE_UNREADABLE, message) from None
 
 
 def _size(log: BinaryIO) -> int:
-    """How long the file is; 0 if it is a pipe, whose end nobody knows."""
+    """The size of the file; 0 for a pipe."""
     status = os.fstat(log.fileno())
     return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
@@ -106,11 +97,13 @@ def _summary(counts: Counts) -> str:
     if counts.chosen_mismatched:
         parts.append(f"{counts.chosen_mismatched:,} later lines name another chosen time")
     if counts.unreadable:
-        parts.append(f"{counts.unreadable:,} lines are no events")
+        parts.append(f"{counts.unreadable:,} lines are not events")
     return ", ".join(parts)
 
 
-def _document(path: str, counts: Counts, findings: list[Finding], total: int) -> dict[str, Any]:
+def _document(
+    path: str, counts: Counts, findings: list[ReplayFinding], total: int
+) -> dict[str, object]:
     return {
         "schema": "krontab.replay/1",
         "log": path,

@@ -1,113 +1,80 @@
 """Compiling workflow files: what each schedule becomes, and what is wrong anywhere.
 
-Nothing is written here. A compilation knows every file, old and new, and every finding; whoever
-asked for it decides what becomes of them.
+A compilation has every file, old and new, and every finding. It writes nothing: the command decides
+about that.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import stat
 from collections import Counter
 from collections.abc import Callable, Iterable
-from itertools import accumulate
+from pathlib import Path
 
-from kron.core.errors import SHOWN_PROBLEMS, Code, KronError, quoted
+from kron.core.errors import Code, KronError
 from kron.core.frozen import Frozen
 from kron.core.limits import DEFAULT_LIMITS, Limits
 from kron.engine.job import Job
 from kron.fuzzy import collisions
+from kron.jobs.configuration import ConfigurationError
 from kron.jobs.finding import Finding, Severity
 from kron.jobs.source import own_access, read_file
-from kron.krontab.workflows.difference import difference
-from kron.krontab.workflows.reading import Reading, read_workflow
 from kron.krontab.workflows.repository import Repositories
-from kron.krontab.workflows.schedule import WorkflowSchedule
-from kron.krontab.workflows.search import Found, search
-from kron.krontab.workflows.source import Source, WorkflowCode, encoded, is_likely, yaml_part
-from kron.krontab.workflows.splice import (
-    Edit,
-    edits_of,
-    expected_signature,
-    report_place,
-    spliced,
+from kron.krontab.workflows.source import (
+    SUFFIXES,
+    WorkflowCode,
+    WorkflowSource,
+    encoded,
+    is_likely,
+    yaml_part,
 )
-from kron.krontab.workflows.tree import load_yaml
-from kron.krontab.workflows.writing import Replacement
+from kron.krontab.workflows.splice import edits_of, expected_signature, report_place, spliced
+from kron.krontab.workflows.workflow import Identify, Workflow, read_workflow
+from kron.yaml_text.file_text import files_below, unreadable
+from kron.yaml_text.tree import load_yaml
 
 Progress = Callable[[int], None]
 
 _MOST_COLLISIONS = 100
+_SHOWN_HIDDEN = ".github"
 
 
-class Workflow(Frozen):
-    """A file with its schedules, and the edits that would bring it up to date."""
+class WorkflowFile(Frozen):
+    """A file to read, and whether the command line names it."""
 
-    source: Source
-    identifier: str
-    """Empty if nothing in the file is fuzzy."""
-    schedules: tuple[WorkflowSchedule, ...]
-    edits: tuple[Edit, ...] = ()
+    path: str
+    is_named: bool
 
-    @property
-    def path(self) -> str:
-        """The file."""
-        return self.source.path
 
-    @property
-    def is_current(self) -> bool:
-        """Whether there is nothing to write."""
-        return not self.edits
+class WorkflowError(ConfigurationError):
+    """Workflow files with errors, with all of them."""
 
-    @property
-    def jobs(self) -> list[Job]:
-        """The schedules as jobs, each named after the place where it stands."""
-        return [
-            Job(f"{self.path}:{each.slot.line}:{each.slot.column + 1}", each.schedule)
-            for each in self.schedules
-        ]
+    def __init__(self, findings: list[Finding], unshown: int) -> None:
+        first = findings[0]
+        message = f"{len(findings) + unshown} errors in workflow files"
+        KronError.__init__(self, _code(first.code), message, fix=first.fix)
+        self.args = (findings, unshown)
+        self.findings = tuple(findings)
+        self.unshown = unshown
 
-    def difference(self) -> list[str]:
-        """What the edits change, as the lines of a unified diff."""
-        return difference(self.path, self.source.text, self.edits)
 
-    def replacement(self) -> Replacement:
-        """What is to be put on the disk."""
-        text = self.source.text
-        return Replacement(self.path, encoded(text), encoded(spliced(text, self.edits)))
-
-    def lines_after(self) -> list[int]:
-        """The line of each schedule once the edits are made."""
-        text = self.source.text
-        starts = [edit.start for edit in self.edits]
-        grown = [
-            edit.text.count("\n") - text.count("\n", edit.start, edit.end) for edit in self.edits
-        ]
-        moved = [0, *accumulate(grown)]
-        return [
-            each.slot.line + moved[bisect_right(starts, each.slot.start)] for each in self.schedules
-        ]
-
-    def outdated_findings(self) -> list[Finding]:
-        """An error for each schedule that is not what it should be, as many as anybody reads."""
-        fix = f"krontab fuzzy compile --write {self.path}"
-        outdated = [each for each in self.schedules if not each.is_current]
-        return [
-            self.source.finding(
-                WorkflowCode.OUTDATED, _outdated(each), each.slot.start, each.slot.end, fix
-            )
-            for each in outdated[:SHOWN_PROBLEMS]
-        ]
+def _code(code: str) -> Code:
+    """The code of the error. This package's findings have further codes of their own."""
+    try:
+        return Code(code)
+    except ValueError:
+        return Code.FIELD_VALUE
 
 
 class Compilation(Frozen):
-    """All files that hold schedules, and everything that is wrong or doubtful."""
+    """All files with schedules, and everything that is wrong or doubtful."""
 
     workflows: tuple[Workflow, ...]
     findings: tuple[Finding, ...]
     unshown: int = 0
-    """How many findings there are beyond these."""
+    """How many more findings were not kept."""
     without: tuple[tuple[str, str], ...] = ()
-    """Files that were named and have no schedule, each with the reason."""
+    """Files that were named but have no schedule, each with the reason."""
 
     @property
     def errors(self) -> list[Finding]:
@@ -125,6 +92,21 @@ class Compilation(Frozen):
         return [job for workflow in self.workflows for job in workflow.jobs]
 
 
+def schedules_of(
+    paths: Iterable[str], repo: str | None = None, *, progress: Progress | None = None
+) -> list[Job]:
+    """Every schedule of the workflows among the files and directories, each as a job.
+
+    A job's identity is its position, `path:line:column`. Fuzzy schedules are resolved as by
+    `krontab fuzzy compile`. `repo` is OWNER/NAME, by default that of the remote `origin`; only
+    schedules that are not compiled yet need it. A `WorkflowError` lists all errors.
+    """
+    compilation = compile_workflows(paths, repo, trusting=True, progress=progress)
+    if compilation.errors:
+        raise WorkflowError(compilation.errors, compilation.unshown)
+    return compilation.jobs
+
+
 def compile_workflows(
     paths: Iterable[str],
     repo: str | None = None,
@@ -133,111 +115,111 @@ def compile_workflows(
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress | None = None,
 ) -> Compilation:
-    """Compile the workflows among the files and directories. `progress` is told of files read."""
-    load_yaml()  # without it there is nothing to begin
+    """Compile the workflows among the files and directories. `progress` counts the files read."""
+    load_yaml("workflow files", "yaml")
+    identify = Repositories(repo).identifier
+    workflows: list[Workflow] = []
+    without: list[tuple[str, str]] = []
     findings: list[Finding] = []
-    compiler = _Compiler(Repositories(repo), findings, limits, trusting=trusting)
-    for found in search(paths, findings):
-        compiler.add(found)
-        if progress is not None:
-            progress(1)
-    findings = _told_once(findings)
-    collided = _collision_findings(compiler.workflows)
-    findings += collided[:_MOST_COLLISIONS]
-    findings.sort(key=lambda finding: (finding.path, finding.line, finding.start))
-    return Compilation(
-        tuple(compiler.workflows),
-        tuple(findings),
-        compiler.unshown + len(collided[_MOST_COLLISIONS:]),
-        tuple(compiler.without),
-    )
-
-
-class _Compiler:
-    def __init__(
-        self,
-        repositories: Repositories,
-        findings: list[Finding],
-        limits: Limits,
-        *,
-        trusting: bool,
-    ) -> None:
-        self.workflows: list[Workflow] = []
-        self.without: list[tuple[str, str]] = []
-        self.unshown = 0
-        self._repositories = repositories
-        self._findings = findings
-        self._limits = limits
-        self._trusting = trusting
-
-    def add(self, found: Found) -> None:
-        """Compile one file."""
+    unshown = 0
+    for found in _search(paths, findings):
         try:
-            data = read_file(found.path, own_access(insecure=True), self._limits)
+            data = read_file(found.path, own_access(insecure=True), limits)
         except KronError as error:
             finding = Finding.of_error(error, found.path)
             if error.code is Code.LIMIT and not found.is_named:
-                finding = finding.replace(severity=Severity.WARNING)  # data, most likely
-            self._findings.append(finding)
-            return
-        source = Source(found.path, data)
-        self._compile(source, found)
-        self._findings += source.findings
-        self.unshown += source.unshown
-
-    def _compile(self, source: Source, found: Found) -> None:
-        part = yaml_part(source)
-        if part is None or not (found.is_named or is_likely(source, part)):
-            if found.is_named:
-                self.without.append((found.path, "it has no front matter"))
-            return
-        reading = read_workflow(
-            source, part, lambda: self._identify(source), trusting=self._trusting
-        )
-        if reading is None:
-            return
-        if not reading.schedules:
-            if found.is_named:
-                self.without.append((found.path, "it has no schedule under on"))
-            return
-        edits = edits_of(source, reading.lines)
-        if edits and not source.has_errors:
-            self._read_back(source, reading, edits)
-        workflow = Workflow(source, reading.identifier, reading.schedules, tuple(edits))
-        self.workflows.append(workflow)
-
-    def _identify(self, source: Source) -> str:
-        return self._repositories.identifier(source.path)
-
-    def _read_back(self, source: Source, reading: Reading, edits: list[Edit]) -> None:
-        """What would be written is read again first: the rest of the file has to mean the same."""
-        again = Source(source.path, encoded(spliced(source.text, edits)))
-        part = yaml_part(again)
-        assert part is not None
-        new = read_workflow(again, part, lambda: reading.identifier)
-        if (
-            new is not None
-            and all(each.is_current for each in new.schedules)
-            and new.tree.signature == expected_signature(reading.tree, reading.schedules)
-        ):
-            return
-        report_place(source, next(each for each in reading.schedules if not each.is_current).slot)
+                finding = finding.replace(severity=Severity.WARNING)  # probably not a workflow
+            findings.append(finding)
+        else:
+            source = WorkflowSource(found.path, data)
+            workflow = _compile(source, found, identify, trusting=trusting)
+            if isinstance(workflow, Workflow):
+                workflows.append(workflow)
+            elif workflow and found.is_named:
+                without.append((found.path, workflow))
+            findings += source.findings
+            unshown += source.unshown
+        if progress is not None:
+            progress(1)
+    findings = _merged(findings)
+    collided = _collision_findings(workflows)
+    findings += collided[:_MOST_COLLISIONS]
+    findings.sort(key=lambda finding: (finding.path, finding.line, finding.start))
+    unshown += len(collided[_MOST_COLLISIONS:])
+    return Compilation(tuple(workflows), tuple(findings), unshown, tuple(without))
 
 
-def _outdated(schedule: WorkflowSchedule) -> str:
-    if schedule.slot.is_bare and not schedule.expression:
-        return f"{quoted(schedule.slot.value)} stands alone, and GitHub needs a list here"
-    words = f"the fuzzy schedule {quoted(schedule.expression)} is {quoted(schedule.cron)} here"
-    found = " ".join(schedule.slot.value.split())
+def _search(paths: Iterable[str], failures: list[Finding]) -> list[WorkflowFile]:
+    """The files in the order of the paths, each once; errors go to `failures`."""
+    found: dict[Path, WorkflowFile] = {}
+    for path in paths:
+        try:
+            if not Path(path).is_dir():
+                _check_named(path)
+                found[Path(path).resolve()] = WorkflowFile(path, is_named=True)
+                continue
+            for below in files_below(path, SUFFIXES, failures, shown=_SHOWN_HIDDEN):
+                file = Path(below)
+                if file.is_file() and not file.is_symlink():
+                    found.setdefault(file.resolve(), WorkflowFile(str(file), is_named=False))
+        except KronError as error:
+            failures.append(Finding.of_error(error, path))
+        except (OSError, ValueError) as error:
+            failures.append(unreadable(path, error))
+    return list(found.values())
+
+
+def _check_named(path: str) -> None:
+    file = Path(path)
+    # Not Path.exists(), which from Python 3.14 on says no whatever the error was.
+    try:
+        mode = file.lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise KronError(Code.FILE_MISSING, f"{path} does not exist") from None
+    if stat.S_ISLNK(mode):
+        message = f"{path} is a symbolic link: its path is not the path of the workflow"
+        raise KronError(Code.FILE_SYMLINK, message, fix="name the file that it points to")
+    if not stat.S_ISREG(mode):
+        raise KronError(Code.FILE_KIND, f"{path} is neither a regular file nor a directory")
+    if file.suffix not in SUFFIXES:
+        message = f"{path} is not a workflow: its name does not end in {', '.join(SUFFIXES)}"
+        raise KronError(Code.FILE_KIND, message)
+
+
+def _compile(
+    source: WorkflowSource, found: WorkflowFile, identify: Identify, *, trusting: bool
+) -> Workflow | str:
+    """The workflow with its edits, or why the file has no schedule; '' if it has errors."""
+    part = yaml_part(source)
+    if part is None or not (found.is_named or is_likely(source, part)):
+        return "it has no front matter"
+    workflow = read_workflow(source, part, identify, trusting=trusting)
+    if workflow is None:
+        return ""
+    if not workflow.schedules:
+        return "it has no schedule under on"
+    workflow = workflow.replace(edits=tuple(edits_of(source, workflow.lines)))
+    if workflow.edits and not source.has_errors and not _is_read_back(workflow):
+        report_place(source, workflow.outdated[0].slot)
+    return workflow
+
+
+def _is_read_back(workflow: Workflow) -> bool:
+    """Whether the rest of the file means the same after the edits: they are not written yet."""
+    source = workflow.source
+    again = WorkflowSource(source.path, encoded(spliced(source.text, workflow.edits)))
+    part = yaml_part(again)
+    assert part is not None
+    new = read_workflow(again, part, lambda _: workflow.identifier)
     return (
-        f"{words}, not compiled yet"
-        if found == schedule.expression
-        else f"{words}, not {quoted(found)}"
+        new is not None
+        and not new.outdated
+        and new.tree.signature == expected_signature(workflow.tree, workflow.schedules)
     )
 
 
 def _collision_findings(workflows: list[Workflow]) -> list[Finding]:
-    """A warning for each collision, at the last of the schedules that collide."""
+    """A warning for each collision, at the last of the colliding schedules."""
     fuzzy = [
         (workflow, each) for workflow in workflows for each in workflow.schedules if each.expression
     ]
@@ -258,20 +240,13 @@ def _collision_findings(workflows: list[Workflow]) -> list[Finding]:
     return findings
 
 
-def _told_once(findings: list[Finding]) -> list[Finding]:
-    """The findings, those about one and the same repository in one."""
-    first: dict[str, Finding] = {}
-    others: Counter[str] = Counter()
-    kept: list[Finding] = []
-    for finding in findings:
-        if finding.code == WorkflowCode.REPOSITORY and finding.message in first:
-            others[finding.message] += 1
-            continue
-        first.setdefault(finding.message, finding)
-        kept.append(finding)
-    return [
-        finding.replace(message=f"{finding.message} (so it is for {count:,} more files)")
-        if (count := others[finding.message])
-        else finding
-        for finding in kept
-    ]
+def _merged(findings: list[Finding]) -> list[Finding]:
+    """The findings, with one for each repository that is not known."""
+    unknown = [each for each in findings if each.code == WorkflowCode.REPOSITORY]
+    counts = Counter(each.message for each in unknown)
+    first = {each.message: each for each in reversed(unknown)}
+    kept = [each for each in findings if each.code != WorkflowCode.REPOSITORY]
+    for message, count in counts.items():
+        more = f" (also for {count - 1:,} more files)" if count > 1 else ""
+        kept.append(first[message].replace(message=message + more))
+    return kept

@@ -1,7 +1,7 @@
-"""The remark behind a cron expression: `# fuzzy: daily around 14:00`, what it was compiled from.
+"""The remark after a cron expression, `# fuzzy: daily around 14:00`: what it was compiled from.
 
-One remark serves a line. Where a line holds several cron expressions, it names what each of them
-was compiled from, with `;` between and `-` for one that was cron from the start.
+A line has one remark. If the line has several cron expressions, the remark names the source of
+each, separated by `;`, with `-` for one that was not compiled.
 """
 
 from __future__ import annotations
@@ -11,35 +11,52 @@ from collections.abc import Sequence
 
 from kron.core.frozen import Frozen
 from kron.krontab.workflows.slot import Slot
-from kron.krontab.workflows.source import Source
-from kron.krontab.workflows.tree import Tree
+from kron.krontab.workflows.source import Tree, WorkflowSource
 
-PLAIN = "-"
+_PLAIN = "-"
 _FUZZY = re.compile(r"#[ \t]*+fuzzy:([^#]*+)")
 
 
-class Said(Frozen):
-    """A piece of a remark and where it begins."""
+class FuzzyWords(Frozen):
+    """The words of a fuzzy schedule and their position: [start, end)."""
 
     text: str
     start: int
+    end: int
+    in_remark: bool = False
+    """Whether they stand in the remark after a cron expression, not in its place."""
+    is_verbatim: bool = True
+    """Whether the file has the text in exactly this form, so that columns are known."""
+
+    @property
+    def expression(self) -> str:
+        """The words on one line."""
+        return " ".join(self.text.split())
 
 
-class Remark(Frozen):
+class FuzzyRemark(Frozen):
     """The end of a line: where its comment begins, or would begin, and what it says."""
 
     place: int
-    """Behind the last thing on the line that is no comment."""
+    """The end of the line without its comment."""
     comment: int | None = None
-    """Where the comment begins, if there is one."""
+    """Where the comment begins, if the line has one."""
     start: int = 0
     end: int = 0
-    said: tuple[Said, ...] | None = None
-    """What stands behind `# fuzzy:`, [start, end); None if the comment is another one."""
+    said: tuple[FuzzyWords | None, ...] | None = None
+    """The text after `# fuzzy:`, [start, end), for each expression, with None for plain cron; None
+    if the comment is a different one."""
+
+    def names(self, expressions: Sequence[str]) -> bool:
+        """Whether it names these expressions, where '' is plain cron."""
+        said = self.said
+        return said is not None and [each.expression if each else "" for each in said] == [
+            *expressions
+        ]
 
     def edit(self, text: str, expressions: Sequence[str]) -> tuple[int, int, str]:
-        """What makes it say these expressions: [start, end) and what to put there."""
-        joined = "; ".join(expression or PLAIN for expression in expressions)
+        """The edit that makes it name these expressions: [start, end) and the new text."""
+        joined = "; ".join(expression or _PLAIN for expression in expressions)
         if self.said is not None:
             before = "" if text[self.start - 1] in " \t" else " "
             after = " " if text[self.end : self.end + 1] == "#" else ""
@@ -50,8 +67,8 @@ class Remark(Frozen):
         return self.place, self.place, f" # fuzzy: {joined}"
 
 
-def remark_behind(source: Source, tree: Tree, slot: Slot) -> Remark | None:
-    """The remark of the line on which a slot ends; None where no comment can stand there."""
+def remark_behind(source: WorkflowSource, tree: Tree, slot: Slot) -> FuzzyRemark | None:
+    """The remark of the line on which a slot ends; None if no comment can follow there."""
     text = source.text
     end = source.line_end(slot.end)
     place = slot.end
@@ -61,23 +78,26 @@ def remark_behind(source: Source, tree: Tree, slot: Slot) -> Remark | None:
             if start >= end:
                 break
             if stop > end:
-                return None  # a scalar that goes on in the next line
+                return None  # a scalar that continues in the next line
             place = max(place, stop)
     comment = text.find("#", place, end)
     if comment < 0:
-        return Remark(place + len(text[place:end].rstrip()))
+        return FuzzyRemark(place + len(text[place:end].rstrip()))
     place += len(text[place:comment].rstrip())
     fuzzy = _FUZZY.match(text, comment, end)
     if fuzzy is None:
-        return Remark(place, comment)
+        return FuzzyRemark(place, comment)
     words = fuzzy[1].strip(" \t")
     start = fuzzy.start(1) + len(fuzzy[1]) - len(fuzzy[1].lstrip(" \t"))
-    return Remark(place, comment, start, start + len(words), _said(words, start))
+    return FuzzyRemark(place, comment, start, start + len(words), _said(words, start))
 
 
-def _said(words: str, start: int) -> tuple[Said, ...]:
-    said = []
+def _said(words: str, start: int) -> tuple[FuzzyWords | None, ...]:
+    said: list[FuzzyWords | None] = []
     for piece in words.split(";"):
-        said.append(Said(piece.strip(" \t"), start + len(piece) - len(piece.lstrip(" \t"))))
+        text = piece.strip(" \t")
+        first = start + piece.index(text)
+        plain = text == _PLAIN
+        said.append(None if plain else FuzzyWords(text, first, first + len(text), in_remark=True))
         start += len(piece) + 1
     return tuple(said)

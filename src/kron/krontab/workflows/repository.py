@@ -1,38 +1,50 @@
-"""The repository that a workflow is in: its root, its slug, and with them the identifier.
+"""The repository of a workflow: its root, its slug, and the identifier made from them.
 
-`owner/name/path/of/the/file` is what a schedule is scattered by. The slug comes from `--repo` or
-from the remote `origin`; where neither says it, that is an error and no default takes its place.
+A schedule is scattered by its identifier, `owner/name/path/of/the/file`. The slug comes from
+`--repo` or from the remote `origin`. If neither has it, that is an error: there is no default.
+
+The git configuration is read here instead of by `git config`: so krontab needs no git, starts no
+process, and gives the same answer inside a hook, where git's own variables point elsewhere.
+Included files are ignored.
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 from kron.core.errors import Code, KronError, quoted
 from kron.core.frozen import Frozen
 from kron.jobs.source import own_access, read_file
-from kron.krontab.workflows.git_config import origin_url
 
 _NAME = r"[A-Za-z0-9._-]{1,100}"
 _SLUG = re.compile(rf"{_NAME}/{_NAME}")
 _URL = re.compile(r"(?:https?|ssh|git|git\+ssh|ssh\+git)://[^/]++/+(.*+)", re.IGNORECASE)
 _SCP = re.compile(r"(?:[^@/:]++@)?[^/:]++:(?!//)/?(.*+)")
 _CREDENTIALS = re.compile(r"//[^/@]*+@")
+_LINE = re.compile(
+    r'[ \t]*+(?:\[[ \t]*+(?P<section>[\w.-]++)(?:[ \t]++"(?P<name>(?:[^"\\\n]|\\.)*+)")?+[ \t]*+\]'
+    r"[ \t]*+)?+(?P<key>[A-Za-z][\w-]*+)?+[ \t]*+(?:=[ \t]*+"
+    r'(?P<value>(?:"(?:[^"\\\n]|\\(?:\r\n|(?s:.)))*+"|\\(?:\r\n|(?s:.))|[^"\\\n#;])*+))?+'
+)
+"""A line of a git configuration: a header, a setting, both or (a comment, an error) neither."""
+_QUOTE_OR_ESCAPE = re.compile(r'"|\\(\r\n|(?s:.))')
+_ESCAPES = {"n": "\n", "t": "\t", "b": "\b", '"': '"', "\\": "\\"}
 _ASK = "name it: --repo OWNER/NAME"
 
 
 class Repository(Frozen):
-    """Where the root is, and what is known of the slug."""
+    """The root, and the slug if it is known."""
 
     root: Path | None
     slug: str = ""
     trouble: str = ""
-    """Why there is no slug."""
+    """Why the slug is not known."""
 
 
 class UnknownRepositoryError(KronError):
-    """A file whose identifier cannot be told."""
+    """A file whose identifier is not known."""
 
     def __init__(self, message: str, fix: str = _ASK) -> None:
         super().__init__(Code.IDENTITY, message, fix=fix)
@@ -45,7 +57,7 @@ def is_slug(text: str) -> bool:
 
 
 def slug_of_url(url: str) -> str | None:
-    """OWNER/NAME from the URL of a remote; None if it says none, as a path does."""
+    """OWNER/NAME from the URL of a remote; None if it has none, like a path."""
     match = _URL.fullmatch(url) or _SCP.fullmatch(url)
     if match is None:
         return None
@@ -53,16 +65,32 @@ def slug_of_url(url: str) -> str | None:
     return path if is_slug(path) else None
 
 
+def origin_url(config: str) -> str | None:
+    """The URL of `origin` in a git configuration, the first one if it has several."""
+    section = ("", "")
+    position = 0
+    while position < len(config):
+        line = _LINE.match(config, position)
+        assert line is not None  # the pattern also matches nothing
+        if line["section"]:
+            section = (line["section"].lower(), re.sub(r"\\(.)", r"\1", line["name"] or ""))
+        if section == ("remote", "origin") and (line["key"] or "").lower() == "url":
+            value = (line["value"] or "").rstrip(" \t\r")
+            return _QUOTE_OR_ESCAPE.sub(lambda found: _ESCAPES.get(found[1], ""), value)
+        position = (config.find("\n", line.end()) + 1) or len(config)
+    return None
+
+
 class Repositories:
-    """Finds the repository of each file; every `.git` is looked at once."""
+    """Finds the repository of each file; every `.git` is read once."""
 
     def __init__(self, slug: str | None = None) -> None:
         self._slug = slug
-        self._by_directory: dict[Path, Repository] = {}
-        self._by_root: dict[Path, Repository] = {}
+        self._of_directory = cache(self._find)
+        self._of_root = cache(self._read)
 
     def identifier(self, path: str) -> str:
-        """`owner/name/path` of a file; an `UnknownRepositoryError` if it is not to be had."""
+        """`owner/name/path` of a file; an `UnknownRepositoryError` if it is not known."""
         file = Path(path)
         directory = file.parent.resolve()
         repository = self._of_directory(directory)
@@ -73,28 +101,21 @@ class Repositories:
         try:
             relative = (directory / file.name).relative_to(root)
         except ValueError:
-            message = f"the file is in no repository, and not below {root} either"
-            raise UnknownRepositoryError(message, "run krontab in the root of it") from None
+            message = f"the file is in no repository, and not below {root}"
+            raise UnknownRepositoryError(
+                message, "run krontab in the root of the repository"
+            ) from None
         return f"{slug}/{relative.as_posix()}"
 
-    def _of_directory(self, directory: Path) -> Repository:
-        known = self._by_directory.get(directory)
-        if known is None:
-            root = next(
-                (each for each in (directory, *directory.parents) if (each / ".git").exists()), None
-            )
-            known = self._of_root(root) if root else Repository(None, trouble="there is no .git")
-            self._by_directory[directory] = known
-        return known
-
-    def _of_root(self, root: Path) -> Repository:
-        if root not in self._by_root:
-            self._by_root[root] = self._read(root)
-        return self._by_root[root]
+    def _find(self, directory: Path) -> Repository:
+        for each in (directory, *directory.parents):
+            if (each / ".git").exists():
+                return self._of_root(each)
+        return Repository(None, trouble="no directory above the file has a .git")
 
     def _read(self, root: Path) -> Repository:
         if self._slug:
-            return Repository(root)  # nothing more is asked of it
+            return Repository(root)  # only its root is needed
         try:
             config = _common_directory(root / ".git") / "config"
             url = origin_url(_text(config))
@@ -111,7 +132,7 @@ class Repositories:
 
 
 def _common_directory(git: Path) -> Path:
-    """The directory with the configuration: elsewhere for a worktree and for a submodule."""
+    """The directory with the configuration, which a worktree or a submodule has elsewhere."""
     directory = git
     if not git.is_dir():
         where = _text(git).strip()
@@ -125,5 +146,5 @@ def _common_directory(git: Path) -> Path:
 def _text(path: Path) -> str:
     data = read_file(str(path), own_access(insecure=True))
     if b"\0" in data:
-        raise KronError(Code.TEXT, f"{path} is not a text")
+        raise KronError(Code.TEXT, f"{path} is not a text file")
     return data.decode(errors="surrogateescape")

@@ -1,7 +1,7 @@
-"""A workflow file that is being read: its text, the part of it that is YAML, and what is wrong.
+"""A workflow file that is being read: its text, its YAML and the nodes of that, and what is wrong.
 
-Bytes that are not UTF-8 survive the way through the text unchanged: the body of a Markdown file is
-nobody's business here. In the YAML part they are an error.
+Bytes that are not UTF-8 are kept: the body of a Markdown file may have any. In the YAML part they
+are an error.
 """
 
 from __future__ import annotations
@@ -9,29 +9,36 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from kron.core.errors import SHOWN_PROBLEMS, Code, Problem
+from kron.core.errors import SHOWN_PROBLEMS, Code, quoted
 from kron.core.frozen import Frozen
 from kron.jobs.finding import Finding, Severity
+from kron.yaml_text.file_text import BYTE_ORDER_MARK, FileText
+from kron.yaml_text.json_values import Stretch
+from kron.yaml_text.tree import Repeated, YamlError, YamlNode, read_documents
 
 MARKDOWN_SUFFIX = ".md"
 YAML_SUFFIXES = (".yml", ".yaml")
 SUFFIXES = (MARKDOWN_SUFFIX, *YAML_SUFFIXES)
+MOST_NODES = 100_000
+
+Signature = list[tuple[str, ...]]
+"""What each event of the YAML means, whatever it looks like: its type, value, anchor and tag."""
+END = ("end",)
 
 _ENCODING = ("utf-8", "surrogateescape")
-_BYTE_ORDER_MARK = "\ufeff"
 _FENCE = re.compile(r"---[ \t]*+(?:\r?\n|\Z)")
 _CLOSING_FENCE = re.compile(r"^---[ \t]*+\r?$", re.MULTILINE)
 _LIKELY = re.compile(r"""(?:^|[\s{,?"'])on["']?\s*+:""")
 
-# What YAML has no place for; and what YAML 1.1 calls a line break, which editors, GitHub and
-# YAML 1.2 do not.
+# Characters that YAML does not allow, and line breaks of YAML 1.1 that editors, GitHub and YAML 1.2
+# do not treat as line breaks.
 _FORBIDDEN = re.compile(
     "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|\r(?!\n)"
 )
 
 
 class WorkflowCode(StrEnum):
-    """What is wrong with a workflow file, beside `kron.Code`. docs/fuzzy-compile.md lists them."""
+    """What is wrong with a workflow file, besides `kron.Code`. docs/fuzzy-compile.md lists them."""
 
     YAML = "yaml"
     FORM = "schedule-form"
@@ -41,33 +48,31 @@ class WorkflowCode(StrEnum):
     REPOSITORY = "repository"
 
 
-class Part(Frozen):
+class YamlPart(Frozen):
     """Where the YAML of a file starts and ends."""
 
     start: int
     end: int
     is_closed: bool = True
-    """False for front matter without its second `---`, which may be a line across the page."""
+    """False if the second `---` of the front matter is missing."""
 
 
-class TextLine(Frozen):
-    """A line of the text: its number, and [start, end) without the line feed."""
+class Tree(Frozen):
+    """The document: its root, and each event's span and meaning by the event's number."""
 
-    number: int
-    start: int
-    end: int
+    root: YamlNode | None
+    spans: list[tuple[int, int]]
+    signature: Signature
 
 
-class Source:
-    """A file's path, its text, and its findings. Offsets count characters of the whole text."""
+class WorkflowSource(FileText):
+    """A file's text and its findings."""
 
     def __init__(self, path: str, data: bytes) -> None:
-        self.path = path
-        self.text = data.decode(*_ENCODING)
+        super().__init__(path, data.decode(*_ENCODING))
         self.findings: list[Finding] = []
         self.unshown = 0
-        """How many findings there are beyond these: a broken file has no 21st reader."""
-        self._line = TextLine(1, 0, _line_end(self.text, 0))
+        """How many more findings were not kept: of one file, 20 are enough."""
 
     @property
     def is_markdown(self) -> bool:
@@ -79,58 +84,6 @@ class Source:
         """Whether something is wrong, not only doubtful."""
         return any(finding.severity is Severity.ERROR for finding in self.findings)
 
-    def line_at(self, offset: int) -> TextLine:
-        """The line that holds the offset. Quick for one that is near the last one asked for."""
-        text, line = self.text, self._line
-        if line.start <= offset <= line.end:
-            return line
-        if offset > line.end:
-            number = line.number + text.count("\n", line.end, offset)
-        else:
-            number = line.number - text.count("\n", offset, line.start)
-        start = text.rfind("\n", 0, offset) + 1
-        self._line = TextLine(number, start, _line_end(text, offset))
-        return self._line
-
-    def line_of(self, offset: int) -> int:
-        """The number of that line, counted from 1."""
-        return self.line_at(offset).number
-
-    def column_of(self, offset: int) -> int:
-        """The column of the offset, counted from 0."""
-        return offset - self.line_at(offset).start
-
-    def line_end(self, offset: int) -> int:
-        """Where the line that holds the offset ends, before its line break."""
-        end = self.line_at(offset).end
-        return end - 1 if end > offset and self.text[end - 1] == "\r" else end
-
-    def finding(
-        self,
-        code: str,
-        message: str,
-        start: int,
-        end: int,
-        fix: str = "",
-        *,
-        severity: Severity = Severity.ERROR,
-    ) -> Finding:
-        """Something about [start, end), as far as it lies on the first line."""
-        line = self.line_at(start)
-        first, last = line.start, self.line_end(start)
-        stop = max(start + 1, min(end, last))
-        return Finding(
-            severity,
-            code,
-            message,
-            self.path,
-            line.number,
-            start - first,
-            stop - first,
-            fix,
-            self.text[first:last],
-        )
-
     def report(
         self,
         code: str,
@@ -141,72 +94,94 @@ class Source:
         *,
         severity: Severity = Severity.ERROR,
     ) -> None:
-        """Add such a finding to those of the file."""
+        """Add a finding to those of the file."""
         if sum(finding.severity is severity for finding in self.findings) >= SHOWN_PROBLEMS:
             self.unshown += 1
         else:
             self.findings.append(self.finding(code, message, start, end, fix, severity=severity))
 
-    def report_problem(
-        self, problem: Problem, base: int, severity: Severity = Severity.ERROR
-    ) -> None:
-        """A problem of a piece of text that begins at `base`."""
-        self.report(
-            problem.code,
-            problem.message,
-            base + problem.start,
-            base + problem.end,
-            problem.fix,
-            severity=severity,
-        )
-
     def report_file(self, code: str, message: str, fix: str = "") -> None:
-        """Something about the file as a whole."""
+        """Add an error about the file as a whole."""
         self.findings.append(Finding(Severity.ERROR, code, message, self.path, fix=fix))
 
 
-def _line_end(text: str, offset: int) -> int:
-    end = text.find("\n", offset)
-    return len(text) if end < 0 else end
-
-
 def encoded(text: str) -> bytes:
-    """The bytes of a text that `Source` has read, or that was made from one."""
+    """The bytes of a text that `WorkflowSource` has read, or of an edited one."""
     return text.encode(*_ENCODING)
 
 
-def yaml_part(source: Source) -> Part | None:
+def yaml_part(source: WorkflowSource) -> YamlPart | None:
     """The YAML of a file; None for Markdown without front matter."""
-    start = len(_BYTE_ORDER_MARK) if source.text.startswith(_BYTE_ORDER_MARK) else 0
+    start = len(BYTE_ORDER_MARK) if source.text.startswith(BYTE_ORDER_MARK) else 0
     if not source.is_markdown:
-        return Part(start, len(source.text))
+        return YamlPart(start, len(source.text))
     fence = _FENCE.match(source.text, start)
     if fence is None:
         return None
     closing = _CLOSING_FENCE.search(source.text, fence.end())
     if closing is None:
-        return Part(fence.end(), len(source.text), is_closed=False)
-    return Part(fence.end(), closing.start())
+        return YamlPart(fence.end(), len(source.text), is_closed=False)
+    return YamlPart(fence.end(), closing.start())
 
 
-def is_likely(source: Source, part: Part) -> bool:
-    """Whether it may hold a schedule under `on`: asked of files that nobody named."""
+def is_likely(source: WorkflowSource, part: YamlPart) -> bool:
+    """Whether it may have a schedule under `on`. Other files below a directory are skipped."""
     text = source.text[part.start : part.end]
     return "schedule" in text and _LIKELY.search(text) is not None
 
 
-def report_forbidden(source: Source, part: Part) -> None:
-    """Report the first character of the YAML part that cannot be there."""
+def report_forbidden(source: WorkflowSource, part: YamlPart) -> None:
+    """Report the first character of the YAML part that is not allowed."""
     match = _FORBIDDEN.search(source.text, part.start, part.end)
     if match is None:
         return
     point = ord(match[0])
+    message = f"the character U+{point:04X} is not allowed in a workflow"
+    fix = "delete it, or write it as an escape"
     if 0xDC80 <= point <= 0xDCFF:
         message = f"the file is not UTF-8: it has the byte 0x{point - 0xDC00:02x}"
-        source.report(Code.TEXT, message, *match.span(), "save it as UTF-8")
+        fix = "save it as UTF-8"
     elif match[0] == "\r":
-        message = "a carriage return without a line feed is no line break for GitHub"
-        source.report(Code.TEXT, message, *match.span(), "end lines with LF or CR LF")
-    else:
-        message = f"a workflow cannot hold the character U+{point:04X}"
-        source.report(Code.TEXT, message, *match.span(), "delete it, or write it as an escape")
+        message = "a carriage return without a line feed is not a line break for GitHub"
+        fix = "end lines with LF or CR LF"
+    source.report(Code.TEXT, message, *match.span(), fix)
+
+
+def read_tree(source: WorkflowSource, part: YamlPart) -> Tree | None:
+    """The tree of the YAML; None if something is wrong, which is then among the findings."""
+    stretch = Stretch(source.text[part.start : part.end], part.start)
+    repeated: Repeated = []
+    root, is_broken = None, False
+    try:
+        for document in read_documents(stretch, repeated, most_nodes=MOST_NODES):
+            if root is not None:
+                message = "a second document begins here, and only one is read"
+                fix = "delete it, or move it to a file of its own"
+                raise YamlError(Code.TEXT, message, document.start, fix=fix)
+            root = document
+    except YamlError as error:
+        is_broken = True
+        code = WorkflowCode.YAML if error.code is Code.TEXT else error.code
+        source.report(code, error.message, error.start, error.start + 1, error.fix)
+    for key, first in repeated:
+        name, line = quoted(key.resolved.value), source.line_of(first.start)
+        message = f"the key {name} is given twice, first on line {line}"
+        source.report(Code.KEY_REPEATED, message, key.start, key.end, "delete one of them")
+    return None if is_broken or repeated else _tree(root)
+
+
+def _tree(root: YamlNode | None) -> Tree:
+    tree = Tree(root, [], [])
+    waiting: list[YamlNode | tuple[int, int]] = [] if root is None else [root]
+    while waiting:
+        event = waiting.pop()
+        if isinstance(event, tuple):
+            tree.spans.append(event)
+            tree.signature.append(END)
+            continue
+        tree.spans.append((event.start, event.end))
+        tree.signature.append((event.type, event.value, event.anchor, event.tag))
+        if event.has_end:
+            waiting.append(event.close)
+            waiting += reversed(event.children)
+    return tree

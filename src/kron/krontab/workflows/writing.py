@@ -1,8 +1,8 @@
-"""Putting compiled files on the disk: all of them or none, and each whole or not at all.
+"""Writing compiled files to the disk: all or none of them, and each completely.
 
-Every new text is first written and synced to a hidden file beside the old one. Only when all are
-there, and no old file has changed meanwhile, do they take their places by renames. If a rename
-itself fails, the error says which files have been replaced.
+Every new text is first written and synced to a hidden file beside the old one. When all are written
+and no old file has changed meanwhile, they are renamed. If a rename fails, the error names the
+files that were replaced before.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kron.jobs.source import own_access, read_file
 
 
 class Replacement(Frozen):
-    """A file, what it held when it was read, and what it shall hold."""
+    """A file, its content when it was read, and its new content."""
 
     path: str
     before: bytes
@@ -26,13 +26,13 @@ class Replacement(Frozen):
 
     @property
     def staged_path(self) -> Path:
-        """Where the new text waits."""
+        """Where the new text is written first."""
         path = Path(self.path)
         return path.with_name(temporary_name(path.name))
 
 
 def replace_files(replacements: Sequence[Replacement]) -> None:
-    """Write all files; a `KronError` if the system refuses, with the files as they were."""
+    """Write all files; a `KronError` if the system refuses, and then no file is changed."""
     staged: list[Path] = []
     written: list[str] = []
     path = ""

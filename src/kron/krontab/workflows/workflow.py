@@ -1,0 +1,155 @@
+"""A workflow: from the YAML of a file to its schedules, and the edits that would update it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from itertools import accumulate
+
+from kron.core.errors import SHOWN_PROBLEMS, quoted
+from kron.core.frozen import Frozen
+from kron.engine.job import Job
+from kron.jobs.finding import Finding
+from kron.krontab.workflows.difference import difference
+from kron.krontab.workflows.remark import FuzzyWords, remark_behind
+from kron.krontab.workflows.repository import UnknownRepositoryError
+from kron.krontab.workflows.schedule import WorkflowSchedule, resolve, words_of_line
+from kron.krontab.workflows.slot import Slot, read_slots
+from kron.krontab.workflows.source import (
+    Tree,
+    WorkflowCode,
+    WorkflowSource,
+    YamlPart,
+    encoded,
+    read_tree,
+    report_forbidden,
+)
+from kron.krontab.workflows.splice import Line, TextEdit, spliced
+from kron.krontab.workflows.writing import Replacement
+
+Identify = Callable[[str], str]
+"""Returns the identifier of the file at a path, or raises an `UnknownRepositoryError`."""
+
+
+_ANY_IDENTIFIER = "owner/name/path"
+
+
+class Workflow(Frozen):
+    """A file with its schedules, and the edits that would update it."""
+
+    source: WorkflowSource
+    tree: Tree
+    identifier: str
+    """Empty if the file has no fuzzy schedule."""
+    schedules: tuple[WorkflowSchedule, ...]
+    lines: tuple[Line, ...]
+    edits: tuple[TextEdit, ...] = ()
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self.source.path
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the file needs no change."""
+        return not self.edits
+
+    @property
+    def outdated(self) -> list[WorkflowSchedule]:
+        """The schedules that are not up to date."""
+        return [each for each in self.schedules if not each.is_current]
+
+    @property
+    def jobs(self) -> list[Job]:
+        """The schedules as jobs, each named after its position."""
+        return [
+            Job(f"{self.path}:{each.slot.line}:{each.slot.column + 1}", each.schedule)
+            for each in self.schedules
+        ]
+
+    def difference(self) -> list[str]:
+        """What the edits change, as the lines of a unified diff."""
+        return difference(self.path, self.source.text, self.edits)
+
+    def replacement(self) -> Replacement:
+        """The file's content before and after the edits."""
+        text = self.source.text
+        return Replacement(self.path, encoded(text), encoded(spliced(text, self.edits)))
+
+    def lines_after(self) -> list[int]:
+        """The line of each schedule after the edits."""
+        text = self.source.text
+        starts = [edit.start for edit in self.edits]
+        grown = [
+            edit.text.count("\n") - text.count("\n", edit.start, edit.end) for edit in self.edits
+        ]
+        moved = [0, *accumulate(grown)]
+        return [
+            each.slot.line + moved[bisect_right(starts, each.slot.start)] for each in self.schedules
+        ]
+
+    def outdated_findings(self) -> list[Finding]:
+        """An error for each outdated schedule, at most as many as are shown of one file."""
+        fix = f"krontab fuzzy compile --write {self.path}"
+        return [
+            self.source.finding(
+                WorkflowCode.OUTDATED, _outdated(each), each.slot.start, each.slot.end, fix
+            )
+            for each in self.outdated[:SHOWN_PROBLEMS]
+        ]
+
+
+def _outdated(schedule: WorkflowSchedule) -> str:
+    if schedule.slot.is_bare and not schedule.expression:
+        return f"{quoted(schedule.slot.value)} must be in a list for GitHub"
+    found = " ".join(schedule.slot.value.split())
+    state = "not compiled yet" if found == schedule.expression else f"not {quoted(found)}"
+    words = f"the fuzzy schedule {quoted(schedule.expression)} is {quoted(schedule.cron)} here"
+    return f"{words}, {state}"
+
+
+def read_workflow(
+    source: WorkflowSource, part: YamlPart, identify: Identify, *, trusting: bool = False
+) -> Workflow | None:
+    """A file with its schedules; None if something is wrong, which is then among its findings.
+
+    With `trusting`, a schedule that was compiled before counts as current if the identifier is not
+    known.
+    """
+    if not part.is_closed:
+        message = "the front matter has no end: a line --- is missing"
+        fence = source.text.index("---")
+        source.report(WorkflowCode.YAML, message, fence, fence + 3)
+        return None
+    report_forbidden(source, part)
+    tree = None if source.has_errors else read_tree(source, part)
+    if tree is None:
+        return None
+    slots = read_slots(source, tree)
+    by_line: dict[int, list[Slot]] = {}
+    for slot in sorted(slots, key=lambda slot: slot.start):
+        by_line.setdefault(source.line_of(slot.end), []).append(slot)
+    remarks = {line: remark_behind(source, tree, on_it[0]) for line, on_it in by_line.items()}
+    words: dict[int, FuzzyWords | None] = {}
+    for line, on_it in by_line.items():
+        words |= words_of_line(source, on_it, remarks[line])
+    identifier = ""
+    if any(words.values()):
+        try:
+            identifier = identify(source.path)
+        except UnknownRepositoryError as error:
+            if trusting and all(each is None or each.in_remark for each in words.values()):
+                words = dict.fromkeys(words)
+            else:
+                source.report_file(WorkflowCode.REPOSITORY, error.message, error.fix)
+                identifier = _ANY_IDENTIFIER  # so that other errors are found, too
+    schedules = resolve(source, slots, words, identifier)
+    if source.has_errors:
+        return None
+    by_slot = {schedule.slot.order: schedule for schedule in schedules}
+    lines = tuple(
+        Line(tuple(by_slot[slot.order] for slot in on_it), remarks[line])
+        for line, on_it in by_line.items()
+    )
+    return Workflow(source, tree, identifier, tuple(schedules), lines)
