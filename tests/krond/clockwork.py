@@ -18,14 +18,15 @@ from kron.core.instant import from_text, to_text
 from kron.jobs.configuration import Configuration
 from kron.jobs.source import own_access
 from kron.krond.daemon import Daemon
-from kron.krond.member import Member
+from kron.krond.member import HostMember
 from kron.krond.notify import Notifier
-from kron.krond.pending import Pending
+from kron.krond.pending import PendingRun
 from kron.krond.process.launch import StartError
+from kron.krond.process.processes import Processes
 from kron.krond.run import Run
 from kron.krond.service import read_configuration
-from kron.krond.settings import Settings
-from kron.krond.state.store import Store
+from kron.krond.settings import KrondSettings
+from kron.krond.state.store import StateStore
 from kron.krond.surroundings import Surroundings
 from kron.logs.journal import Journal
 from kron.logs.record import Record
@@ -51,7 +52,7 @@ class Launcher(Surroundings):
         """When starts were tried."""
         self._clock = clock
 
-    def start(self, pending: Pending, proof: str, now_s: int) -> tuple[int, list[int]]:
+    def start(self, pending: PendingRun, proof: str, now_s: int) -> tuple[int, list[int]]:
         """Start a run."""
         self.tries_ns.append(self._clock.now_ns())
         self._clock.advance(self.takes_s.get(pending.member.entry.name, 0))
@@ -88,14 +89,14 @@ class Clockwork(Host):
         assert self._close is None, "one krond at a time"
         if lines:
             self.write(*lines)
-        how = Settings(
+        how = KrondSettings(
             state_dir=str(self.state),
             access=own_access(),
             config=(str(self.config),),
             log_file=str(self.log),
             **settings,
         )
-        store = Store.open(how.state_dir)
+        store = StateStore.open(how.state_dir)
         self.journal = Journal(self.clock, how.log_file)
         self.timer = FakeTimer(self.clock)
         self.poller = FakePoller(self.clock, self.timer)
@@ -115,6 +116,7 @@ class Clockwork(Host):
             self.clock,
             self.timer,
             self.poller,
+            Processes(),
         )
 
         def close() -> None:
@@ -182,7 +184,7 @@ class Clockwork(Host):
         self.turn()  # it comes up as the loop turns, as a signal does
         assert wrong == [""]
 
-    def member(self, name: str) -> Member:
+    def member(self, name: str) -> HostMember:
         """A job as krond sees it."""
         return self.daemon.roster.find(name)
 

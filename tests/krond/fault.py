@@ -276,7 +276,7 @@ class FaultyHost(Host):
         """How the periods ended, by the state files."""
         ends: dict[Ran, list[Ended]] = {}
         for name, state in self.states().items():
-            for ended in state.history:
+            for ended in state.past.history:
                 assert ended.nominal_s is not None
                 ends.setdefault((name, to_text(ended.nominal_s)), []).append(ended)
         return ends

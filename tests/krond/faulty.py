@@ -27,7 +27,7 @@ import kron.engine
 import kron.krond.background
 import kron.krond.commands.start
 import kron.krond.service
-from kron.krond.process import living
+from kron.krond.process import processes
 from kron.krond.program import KROND
 from kron.waking.clock import Clock
 from kron.waking.timer import WallTimer
@@ -41,6 +41,9 @@ EFFECTS = {
     *("flock", "bind"),
 }
 """Calls after which something outside of krond's own memory is another than before."""
+
+ACTIONS = ("watch", "reap", "reap_if_ended", "signal_group")
+"""What krond does to processes, besides looking at them."""
 
 
 class Fault:
@@ -92,8 +95,9 @@ class Fault:
     def _is_traced(self, code: CodeType) -> bool:
         if code not in self._traced:
             file = code.co_filename
-            # That module looks at /proc, for thousands of lines, and changes nothing.
-            self._traced[code] = file.startswith(TRACED) and file != living.__file__
+            # That module looks at /proc, for thousands of lines that change nothing.
+            looks = file == processes.__file__ and code.co_name not in ACTIONS
+            self._traced[code] = file.startswith(TRACED) and not looks
         return self._traced[code]
 
     def _trace(self, frame: FrameType, _event: str, _: object) -> Callable[..., Any] | None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import kron
 from kron.core.decision import decide_at
-from kron.krond.client import ask
+from kron.krond.control.client import ask
 from tests.logbook import PATIENCE_S, Logbook, wait_for
 from tests.moment import soon
 

@@ -25,7 +25,7 @@ from tests.krond.children import (
 )
 from tests.krond.process.expected import needs_root
 from tests.logbook import wait_for
-from tests.moment import soon
+from tests.moment import soon, wait_until
 
 SECOND_NS = 1_000_000_000
 UNSEEN = "krond was not its parent when it ended, so its result is unknown"
@@ -86,6 +86,24 @@ def test_a_run_that_outlives_krond_is_adopted_and_still_forbids_another(
         assert host.path("ran").read_text() == f"{run_id}\n"
         host.wait_until_stored("job", run_id)
         wait_for(lambda: not host.proof(run_id).exists(), "its proof is removed", AT_ONCE_S)
+        host.check_log()
+
+
+def test_a_run_of_a_forgotten_job_is_adopted_once(tmp_path: Path) -> None:
+    """The ledger no longer knows its period, and finds it again with the run."""
+    with Family(tmp_path) as host:
+        host.start_empty()
+        host.load(host.job("job", UNTIL_GO, schedule=host.soon("job")))
+        run_id = str(host.wait_for_event("started", "job")["run_id"])
+        wait_until(time.time() + 1)  # to forget is not to run the same second again
+        assert host.command("forget", "job").returncode == 0
+        host.kill()
+        host.start()
+        host.wait_for_event("adopted", "job")
+        host.path("go").touch()
+        assert host.wait_for_event("exited", "job")["run_id"] == run_id
+        assert len(host.events("adopted")) == len(host.events("exited")) == 1
+        assert host.stop() == 0
         host.check_log()
 
 
@@ -325,7 +343,7 @@ class TestTwoIntents:
     """A krond was killed when two periods of a job were to start: there is one run at a time."""
 
     EARLIER, LATER = os.urandom(10).hex(), os.urandom(10).hex()  # of no other test that runs now
-    SUPERSEDED = "a later run replaced it before it could start"
+    REPLACED = "a later run replaced it before it could start"
 
     def prepare(self, host: Family, concurrency: str) -> None:
         now_s = int(time.time())
@@ -364,7 +382,7 @@ class TestTwoIntents:
             assert host.wait_for_event("started", "job")["run_id"] == self.LATER
             event, ((*_, reason, run_id, _, _, _, _),) = self.skipped(host)
             assert event["active_job"] == self.LATER
-            assert (reason, run_id) == (self.SUPERSEDED, self.EARLIER)
+            assert (reason, run_id) == (self.REPLACED, self.EARLIER)
             assert len(host.events("started")) == 1
             host.check_log()
 

@@ -166,7 +166,7 @@ def test_an_interrupt_while_it_starts_stops_it(tmp_path: Path) -> None:
             running.send_signal(signal.SIGINT)
             assert pipe.read() == ""  # it has ended
         _, errors = running.communicate(timeout=30)
-    assert (running.returncode, errors) == (130, b"interrupted: krond was told to stop\n")
+    assert (running.returncode, errors) == (130, b"interrupted: krond was asked to stop\n")
 
 
 def test_a_daemon_whose_starter_was_killed_goes_on(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_daemon_whose_starter_was_killed_goes_on(tmp_path: Path) -> None:
     ended = start(tmp_path, body)
     assert ended.returncode == 1
     assert ended.stderr == (
-        "whether krond is ready is not known: its go-between was killed by SIGKILL\n"
+        "it is not known whether krond is ready: its go-between was killed by SIGKILL\n"
     )
     assert facts(tmp_path)["cwd"] == "/"
 

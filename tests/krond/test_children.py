@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kron.krond.client import ControlError
+from kron.krond.control.client import ControlError
 from tests.krond.children import (
     AT_ONCE_S,
     NEVER,

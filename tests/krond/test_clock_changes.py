@@ -13,7 +13,7 @@ import kron.engine.survey
 from kron.core.decision import Decision, decide_at
 from kron.core.instant import from_text, to_text
 from kron.core.schedule import Schedule
-from kron.krond.status import status_of_jobs
+from kron.krond.control.requests import job_status
 from kron.logs.event import Level
 from tests.krond.clockwork import LASTING, QUICK, Clockwork
 from tests.soak import SOAK
@@ -29,7 +29,7 @@ def job(schedule: str, name: str = "job", *, deadline: str = "") -> str:
 
 
 def is_behind(host: Clockwork, name: str) -> bool:
-    (row,) = status_of_jobs([host.member(name)])
+    row = job_status(host.member(name))
     return row["clock_behind"] is True
 
 

@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 from kron.core.instant import to_text
-from kron.krond.client import ControlError, NotRunning
-from kron.krond.control import AWAITING
+from kron.krond.control.client import ControlError, NotRunning
+from kron.krond.control.server import AWAITING
 from tests.krond.commands import (
     NEVER,
     PROGRAM,
@@ -301,7 +301,7 @@ def test_status_is_json_that_its_schema_allows(host: Host) -> None:
     assert rows["paused"]["description"] == "Ruhe"
     assert rows["failed"]["last"]["exit_code"] == 3
     assert rows["killed"]["last_run"]["signal"] == "SIGKILL"
-    assert rows["absent"]["last"]["reason"] == 'there is no program "/no/such"'
+    assert rows["absent"]["last"]["reason"] == 'the program "/no/such" does not exist'
     assert rows["untouched"]["last"] is rows["untouched"]["last_run"] is None
     assert rows["untouched"]["identity"] == f"{host.config}:untouched"
     release(host)
@@ -395,7 +395,7 @@ def test_trigger_says_why_a_run_cannot_start(host: Host) -> None:
     for words in (["absent"], ["absent", "--wait"]):
         ended = host.command("trigger", *words)
         assert ended.returncode == 1
-        assert 'the run could not start: there is no program "/no/such"' in ended.stderr
+        assert 'the run could not start: the program "/no/such" does not exist' in ended.stderr
     unknown = host.command("trigger", "bakcup")
     assert (unknown.returncode, unknown.stdout) == (1, "")
     assert 'there is no job "bakcup" (did you mean "backup"?)' in unknown.stderr
@@ -487,7 +487,7 @@ def test_those_who_wait_for_runs_keep_nobody_out_until_they_are_too_many(host: H
                 wait_for(partial(is_heard, number), "all are heard")
         refused = host.command("trigger", "held", "--wait")
         assert refused.returncode == 1
-        assert f"{AWAITING} others, or as many" in refused.stderr
+        assert f"too many clients wait for runs: {AWAITING}" in refused.stderr
         assert host.command("trigger", "held").returncode == 0
         assert host.command("reload").returncode == 0
     host.ask("stop", how="leave")
@@ -534,7 +534,7 @@ def test_a_state_that_cannot_be_stored_ends_krond_whoever_asked(host: Host, comm
 # forget
 
 
-def test_forget_lets_a_job_begin_anew_and_leaves_its_runs(host: Host) -> None:
+def test_forget_drops_the_past_of_a_job_and_leaves_its_runs(host: Host) -> None:
     far = (time.gmtime().tm_min + 30) % 60  # half an hour away, before and after
     host.write(f"{far} * * * * @policy(deadline=1h) name=ahead command=/bin/true", holding(host))
     host.launch("--once")
@@ -621,7 +621,7 @@ def test_logs_finds_the_log_of_a_krond_that_has_ended(host: Host) -> None:
     host.log.unlink()
     missing = host.command("logs")
     assert missing.returncode == 1
-    assert f"there is no log {host.log}" in missing.stderr
+    assert f"the log {host.log} does not exist" in missing.stderr
 
 
 def test_logs_says_where_the_log_of_standard_error_is(host: Host) -> None:
@@ -752,7 +752,7 @@ def test_a_krond_that_is_stopped_by_a_signal_is_told_apart_from_none(host: Host)
     host.start()
     assert host.process is not None
     host.process.send_signal(signal.SIGSTOP)
-    from kron.krond.client import ask
+    from kron.krond.control.client import ask
 
     with pytest.raises(ControlError, match=r"did not answer within 0\.2 seconds"):
         ask(str(host.state), {"command": "status"}, 0.2)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kron.krond.client import ControlError
+from kron.krond.control.client import ControlError
 from tests.krond.commands import NEVER, NOBODY, BackgroundHost, krond, needs_root
 from tests.krond.host import Host
 from tests.logbook import PATIENCE_S

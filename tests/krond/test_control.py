@@ -21,11 +21,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kron.core.errors import Code, KronError
-from kron.krond import client, control
-from kron.krond.client import REQUEST_BYTES, ControlError, NotRunning, ask
-from kron.krond.control import CONNECTIONS, SILENCE_S, Connection, ControlServer, refusal
+from kron.krond.control import client, server
+from kron.krond.control.client import ControlError, NotRunning, ask
+from kron.krond.control.server import CONNECTIONS, SILENCE_S, Connection, ControlServer, refusal
+from kron.krond.control.wire import REQUEST_BYTES, parse_request
 from kron.krond.poller import Poller
-from kron.krond.request import parse_request
 from tests.soak import examples
 
 SOON_S = 5.0  # only a failing test waits as long
@@ -182,13 +182,12 @@ class TestAnswers:
 
     def test_a_handler_may_answer_by_itself(self, tmp_path: Path) -> None:
         def handle(request: dict[str, Any], connection: Connection) -> None:
-            connection.answer({"ok": True, "uid": connection.uid, "pid": connection.pid})
+            connection.answer({"ok": True, "later": False})
 
         krond = Krond(tmp_path)
         krond.server._handler = handle
         with krond.connect() as peer:
-            told = {"ok": True, "uid": os.geteuid(), "pid": os.getpid()}
-            assert exchange(krond, peer, STATUS * 2000)[0] == told
+            assert exchange(krond, peer, STATUS * 2000)[0] == {"ok": True, "later": False}
         krond.close()
 
     def test_a_second_answer_is_a_mistake_of_ours(self, krond: Krond) -> None:
@@ -264,7 +263,12 @@ HOSTILE = [
     pytest.param('{"command": "x"}\n'.encode("utf-16be"), "is not JSON", id="utf-16"),
     pytest.param(b'\xef\xbb\xbf{"command": "x"}\n', "is not JSON", id="a-byte-order-mark"),
     pytest.param(b"[" * 60_000 + b"\n", "nested too deeply", id="deep-lists"),
-    pytest.param(b'{"a":' * 13_000 + b"\n", "nested too deeply", id="deep-objects"),
+    # From Python 3.14 on the stack bounds the depth, and this text is read to its end.
+    pytest.param(
+        b'{"a":' * 13_000 + b"\n",
+        "nested too deeply" if sys.version_info < (3, 14) else "is not JSON",
+        id="deep-objects",
+    ),
     pytest.param(b'{"command": NaN}\n', "NaN is not a number", id="nan"),
     pytest.param(b'{"command": "x", "n": -Infinity}\n', "Infinity is not a", id="infinity"),
     pytest.param(b'{"command": "x", "n": 1e999}\n', "too large", id="a-float-beyond-all"),
@@ -447,7 +451,7 @@ class TestCrowds:
     def test_those_who_wait_for_an_answer_leave_room_for_all_others(
         self, krond: Krond, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(control, "AWAITING", 2 * CONNECTIONS)
+        monkeypatch.setattr(server, "AWAITING", 2 * CONNECTIONS)
         waiting = []
         for _ in range(2 * CONNECTIONS):
             waiting.append(krond.connect())
@@ -689,7 +693,6 @@ class TestAsking:
             ask(str(real_krond), {"command": "refuse"}, SOON_S)
         assert caught.value.fix == "name one"
         assert caught.value.code is Code.CONTROL
-        assert caught.value.answer["code"] == "job-unknown"
 
     def test_more_at_once_than_krond_takes_are_all_answered(self, real_krond: Path) -> None:
         children = []
@@ -751,11 +754,11 @@ class TestAsking:
         [
             pytest.param(b"", "closed the connection without an answer", id="nothing"),
             pytest.param(b'{"ok": true', "closed the connection without", id="half-an-answer"),
-            pytest.param(b"\n", "is not krond's", id="an-empty-line"),
-            pytest.param(b"\xff\x00\n", "is not krond's", id="binary"),
-            pytest.param(b"[" * 100_000 + b"\n", "is not krond's", id="deep"),
-            pytest.param(b'{"status": 1}\n', "is not krond's", id="without-ok"),
-            pytest.param(b'{"ok": "yes"}\n', "is not krond's", id="ok-is-no-truth"),
+            pytest.param(b"\n", "is not from krond", id="an-empty-line"),
+            pytest.param(b"\xff\x00\n", "is not from krond", id="binary"),
+            pytest.param(b"[" * 100_000 + b"\n", "is not from krond", id="deep"),
+            pytest.param(b'{"status": 1}\n', "is not from krond", id="without-ok"),
+            pytest.param(b'{"ok": "yes"}\n', "is not from krond", id="ok-is-no-truth"),
             pytest.param(b'{"ok": false}\n', "without a reason", id="no-reason"),
             pytest.param(b'{"ok": false, "error": 5, "fix": 5}\n', "without a", id="no-text"),
         ],
@@ -784,9 +787,10 @@ class TestAsking:
             ask(str(tmp_path), {"command": "status"}, SOON_S)
         os.waitpid(child, 0)
 
-    def test_a_request_that_krond_would_not_read_is_not_sent(self, tmp_path: Path) -> None:
-        with pytest.raises(ControlError, match="longer than the 65536 that krond reads"):
-            ask(str(tmp_path), {"command": "x" * REQUEST_BYTES}, SOON_S)
+    def test_a_request_that_krond_does_not_read_is_refused(self, real_krond: Path) -> None:
+        for length in (REQUEST_BYTES, 100 * REQUEST_BYTES):
+            with pytest.raises(ControlError, match="request is longer than 65536 bytes"):
+                ask(str(real_krond), {"command": "x" * length}, SOON_S)
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
     def test_somebody_elses_krond_is_told_apart_from_none(
@@ -814,7 +818,7 @@ class TestAsking:
         path = [entry for entry in sys.path if entry]
         program = (
             f"import sys; sys.path[:0] = {path!r}; before = set(sys.modules);"
-            "from kron.krond.client import ask, ControlError\n"
+            "from kron.krond.control.client import ask, ControlError\n"
             "try: ask('/nonexistent', {'command': 'status'}, 1)\n"
             "except Exception: pass\n"
             "print(*sorted(set(sys.modules) - before))"
@@ -823,8 +827,8 @@ class TestAsking:
             [sys.executable, "-S", "-c", program], capture_output=True, text=True, check=True
         )
         loaded = set(ran.stdout.split())
-        assert "kron.krond.client" in loaded
-        server = {"ctypes", "kron.krond.control", "kron.krond.poller"}
+        assert "kron.krond.control.client" in loaded
+        server = {"ctypes", "kron.krond.control.server", "kron.krond.poller"}
         heavy = {"argparse", "asyncio", "dataclasses", "inspect", "logging", "subprocess", "typing"}
         assert loaded & (server | heavy) == set()
 

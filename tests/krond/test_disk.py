@@ -20,7 +20,7 @@ import pytest
 from kron.core.errors import KronError
 from kron.core.instant import to_text
 from kron.engine.recovery import UNKNOWN_RESULT
-from kron.krond.client import NotRunning
+from kron.krond.control.client import NotRunning
 from kron.krond.program import PERSISTENCE, STATE
 from tests.krond import load
 from tests.krond.disk import Ext4, ext4, fill, tmpfs
@@ -229,7 +229,7 @@ def test_on_a_full_disk_nothing_starts_until_there_is_room(small: FaultyHost) ->
     check_stopped(host)
     host.launch(begin_s=DUE_S + 1)
     assert host.wait() in (STATE, PERSISTENCE)
-    assert "make room" in host.said()
+    assert "free some space" in host.said()
     assert not host.runs()
     ballast.unlink()
     go_on(host, due)
@@ -299,7 +299,7 @@ def test_on_a_disk_that_is_read_only_krond_does_not_start(small: FaultyHost) -> 
     host.launch(begin_s=DUE_S + 1)
     assert host.wait() == STATE
     assert "Read-only file system" in host.said()
-    assert "mount it for writing" in host.said()
+    assert "mount it read-write" in host.said()
     assert not host.runs()
     subprocess.run(["mount", "-o", "remount,rw", host.state.parent], check=True)
     go_on(host, due)

@@ -17,7 +17,7 @@ import pytest
 
 from kron.core.instant import to_text
 from kron.engine.recovery import UNKNOWN_RESULT
-from kron.krond.state.group import FEW
+from kron.krond.state.file_replacer import FEW
 from tests.krond.fault import DUE_S, NEXT_S, Fault, FaultyHost, Point, Ran, Server
 from tests.krond.tampering import needs_strace, tampered
 from tests.logbook import wait_for

@@ -199,7 +199,7 @@ def test_a_full_disk_costs_lines_of_the_log_and_nothing_else(tmp_path: Path) -> 
             assert host.ask("trigger", job="job", wait=True)["ended"]["exit_code"] == 0
         lost = host.ask("status")["lost_log_lines"]
         assert lost > 0
-        assert f"{lost} lines of its log are lost" in host.command("status").stdout
+        assert f"{lost} lines of its log were lost" in host.command("status").stdout
         ballast.unlink()
         assert host.ask("trigger", job="job", wait=True)["ended"]["exit_code"] == 0
         assert host.ask("status")["lost_log_lines"] == 0

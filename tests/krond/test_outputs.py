@@ -133,7 +133,7 @@ def test_a_directory_is_not_made(tmp_path: Path) -> None:
         missed = host.wait_for_event("missed_deadline", "job")
         (error,) = host.events("error", "job")
         assert missed["reason"] == error["error"]
-        assert str(error["error"]).endswith("its directory is missing, and is not made")
+        assert str(error["error"]).endswith("its directory does not exist")
         assert f"{tmp_path}/missing/log" in str(error["error"])
         assert host.row("job")["last"]["outcome"] == "missed"
         assert not host.path("missing").exists()

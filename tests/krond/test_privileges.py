@@ -156,8 +156,8 @@ def test_nothing_runs_that_cannot_be_whose_it_is_to_be(home: Path) -> None:
         attempts = Attempts(host, rows)
         attempts.check(
             {
-                "no-user": 'there is no user "no-such-user"',
-                "no-group": 'there is no group "no-such-group"',
+                "no-user": 'user "no-such-user" does not exist',
+                "no-group": 'group "no-such-group" does not exist',
                 "number-alone": "add group=",
                 "closed-directory": "Permission denied",
                 "closed-output": "Permission denied",

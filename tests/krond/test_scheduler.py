@@ -15,8 +15,8 @@ from kron.core.decision import decide_at
 from kron.core.duration import SECOND_NS
 from kron.core.instant import from_text, to_text
 from kron.krond.daemon import MOST_BUSY_S
-from kron.krond.scheduler import MANY
-from kron.krond.state.store import Store
+from kron.krond.state.store import StateStore
+from kron.logs.announcer import MANY
 from tests.krond.clockwork import LASTING, QUICK, Clockwork
 
 DAWN = "2026-03-01T05:00:00Z"
@@ -178,14 +178,14 @@ def test_what_comes_due_while_a_configuration_is_read_is_dealt_with_as_it_was_pl
 
 def slowly(monkeypatch: pytest.MonkeyPatch, host: Clockwork, method: str, seconds: float) -> None:
     """Let a method of the store take so long, once."""
-    real = getattr(Store, method)
+    real = getattr(StateStore, method)
 
-    def slow(store: Store, *arguments: Any, **options: Any) -> Any:
+    def slow(store: StateStore, *arguments: Any, **options: Any) -> Any:
         monkeypatch.undo()
         host.clock.advance(seconds)
         return real(store, *arguments, **options)
 
-    monkeypatch.setattr(Store, method, slow)
+    monkeypatch.setattr(StateStore, method, slow)
 
 
 # Looking again at what was decided
@@ -201,8 +201,8 @@ def test_a_decision_is_made_again_before_it_is_acted_on(tmp_path: Path, wrong: s
         assert member.plan is not None
         (decision,) = member.plan.decisions
         decision = decision.replace(chosen_s=from_text(wrong))
-        member.plan = member.plan.replace(decisions=(decision,))
-        host.daemon._queue.put(member, min(from_text(wrong), from_text(TEN)))
+        member._plan = member.plan.replace(decisions=(decision,))
+        host.daemon._scheduler.queue.put(member, min(from_text(wrong), from_text(TEN)))
         host.until("2026-03-02T09:00:00Z")
         assert host.started() == [TEN]
         assert host.missed() == []

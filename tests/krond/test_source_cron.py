@@ -214,7 +214,7 @@ def test_a_crontab_that_is_wrong_is_left_out_and_told_and_the_others_run(host: C
     host.start_cron()
     assert host.names() == {"three"}
     said = host.warnings()
-    assert "/etc/cron.d/broken: warning: nothing of it runs: it has an error" in said
+    assert "/etc/cron.d/broken: warning: its jobs do not run: it has an error" in said
     assert "/etc/cron.d/broken:2:1" in said
     assert '"61" is not between 0 and 59' in said
     assert "nobody-here" in said

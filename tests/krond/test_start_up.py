@@ -69,12 +69,12 @@ def test_a_bad_configuration_is_refused_with_every_error(
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        pytest.param(lambda d: d.write_text(""), "is no directory", id="a-file"),
+        pytest.param(lambda d: d.write_text(""), "is not a directory", id="a-file"),
         pytest.param(
             lambda d: d.symlink_to(d.with_name("elsewhere")), "symbolic link", id="a-link"
         ),
         pytest.param(
-            lambda d: (d.mkdir(), d.chmod(0o770)), "others could write", id="group-writable"
+            lambda d: (d.mkdir(), d.chmod(0o770)), "other users can write", id="group-writable"
         ),
         pytest.param(
             give_away,
@@ -141,7 +141,7 @@ def test_a_second_krond_is_exit_code_3_and_the_first_goes_on(tmp_path: Path) -> 
         for options in ((), ("--foreground",), ("--once",), elsewhere):
             second = host.start_background(*options)
             assert second.returncode == 3, options
-            assert f"the process {pid} has locked" in second.stderr
+            assert f"process {pid} has locked" in second.stderr
             assert "krond stop" in second.stderr
         assert host.pid() == pid
         assert pid_file.read_text() == f"{pid}\n"
@@ -160,7 +160,9 @@ WRONG = [
     pytest.param(["start", "--max-running", "0"], '"0" is not a number from 1', id="number"),
     pytest.param(["start", "--trigger-slack", "soon"], "like 90m", id="duration"),
     pytest.param(
-        ["start", "--trigger-slack", "500ms"], '"500ms" is not whole seconds', id="part-of-a-second"
+        ["start", "--trigger-slack", "500ms"],
+        '"500ms" is not a number of whole seconds',
+        id="part-of-a-second",
     ),
     pytest.param(
         ["start", "--source", "cron", "--config", "x"], "add --source krontab", id="contradiction"

@@ -18,9 +18,9 @@ import pytest
 
 from kron.core.duration import SECOND_NS
 from kron.core.instant import from_text
+from kron.krond.control.requests import job_status
 from kron.krond.process.launch import StartError
 from kron.krond.starter import FIRST_RETRY_NS, LONGEST_RETRY_NS, SLOT
-from kron.krond.status import status_of_jobs
 from kron.logs.event import Level
 from tests.krond.clockwork import LASTING, QUICK, Clockwork
 from tests.krond.host import Host
@@ -83,7 +83,7 @@ def test_who_waits_is_told_once_with_its_reason_and_shown_until_when(tmp_path: P
             "2026-03-01T10:01:00Z",
             SLOT,
         )
-        (row,) = status_of_jobs([host.member("second")])
+        row = job_status(host.member("second"))
         assert row["waiting"] == [
             {
                 "run_id": told["run_id"],

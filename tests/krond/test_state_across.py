@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kron.core.instant import to_text
-from kron.krond.state.group import FEW
+from kron.krond.state.file_replacer import FEW
 from tests.krond.commands import (
     NEVER,
     BackgroundHost,

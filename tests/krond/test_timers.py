@@ -38,7 +38,7 @@ def test_one_that_is_cancelled_by_another_that_is_due_too_does_nothing() -> None
     assert (done, len(timers), timers.next_ns()) == ([], 1, 3)
     last.cancel()
     last.cancel()
-    assert (len(timers), timers.next_ns()) == (0, None)
+    assert (timers.next_ns(), len(timers)) == (None, 0)
 
 
 def test_those_that_are_cancelled_are_never_the_most_of_them() -> None:

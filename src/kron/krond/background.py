@@ -1,8 +1,8 @@
 """Going into the background: the command ends when the daemon is ready, or says why it is not.
 
-Three processes. The command in the shell waits for a go-between, which leads a new session, and
-that one waits for the daemon, which is its child: so the daemon can never get a terminal, and if
-it dies without a word there is a parent that sees how. Fork before anything is locked or opened.
+Three processes. The command in the shell waits for a go-between, which leads a new session and
+waits for the daemon, its child. So the daemon can never get a terminal, and if it dies without a
+message, its parent sees how. Fork before anything is locked or opened.
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ _OUTPUT_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOC
 
 
 class Foreground:
-    """The same two calls for a daemon that stays where it was started."""
+    """The same two calls for a daemon that stays in the foreground."""
 
     def __init__(self) -> None:
         _fill_standard_descriptors()
 
     def ready(self) -> None:
-        """Nobody waits for it."""
+        """Do nothing: no process waits for this."""
 
     def failed(self, code: int, text: str) -> int:
-        """Say why on standard error; the exit code, to leave with."""
+        """Write the reason to standard error. Returns the exit code."""
         _say(text)
         return code
 
 
 class Background:
-    """The daemon's line to the command that started it. It is used once."""
+    """The daemon's connection to the command that started it. It is used once."""
 
     def __init__(self, writer: int) -> None:
         self._writer = writer
 
     @classmethod
     def start(cls, output_path: str) -> Background:
-        """Go on as a daemon: in "/", without a terminal, writing to the end of `output_path`.
+        """Continue as a daemon: in "/", without a terminal, appending to `output_path`.
 
         It returns in the daemon only, so make relative paths absolute before. A file that cannot
-        be opened is a KronError, before anything is forked.
+        be opened is a `KronError`, before anything is forked.
         """
         _fill_standard_descriptors()
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, no child could be waited for
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if it is ignored, waitpid does not work
         output = _open_output(output_path)
         _flush()
         reader, writer = os.pipe()
@@ -64,37 +64,37 @@ class Background:
             os.close(writer)
             _await_word(reader, daemon, output_path)
         os.close(reader)
-        _settle(output, writer)
+        _detach(output, writer)
         return cls(writer)
 
     def ready(self) -> None:
-        """Let the command end with success."""
-        self._tell(b"\0")
+        """Make the command end with success."""
+        self._send(b"\0")
 
     def failed(self, code: int, text: str) -> int:
-        """Let the command show `text` and end with `code`, which is returned, to leave with.
+        """Make the command print `text` and end with `code`. Returns `code`.
 
-        The text is in the daemon's own output too.
+        The text also goes to the daemon's own output.
         """
-        assert 1 <= code <= 255, "an exit code that says that something failed"
+        assert 1 <= code <= 255, "an exit code of a failure"
         _say(text)
-        self._tell(bytes([code]) + text.encode(errors="backslashreplace")[:_TEXT_BYTES])
+        self._send(bytes([code]) + text.encode(errors="backslashreplace")[:_TEXT_BYTES])
         return code
 
-    def _tell(self, word: bytes) -> None:
-        assert self._writer >= 0, "the command has had its word"
+    def _send(self, word: bytes) -> None:
+        assert self._writer >= 0, "the command has its answer already"
         try:
             while word:
                 word = word[os.write(self._writer, word) :]
         except BrokenPipeError:
-            pass  # whoever waited was killed: the daemon does not depend on it
+            pass  # the command was killed: the daemon does not depend on it
         finally:
             os.close(self._writer)
             self._writer = -1
 
 
 def redirect_output(path: str) -> None:
-    """Let what comes go to the end of `path`, which may be a new file of the same name."""
+    """Append standard output and error to `path`, which may be a new file of the same name."""
     output = os.open(path, _OUTPUT_FLAGS, 0o600)
     os.dup2(output, 1)
     os.dup2(output, 2)
@@ -102,20 +102,20 @@ def redirect_output(path: str) -> None:
 
 
 def _await_go_between(go_between: int) -> NoReturn:
-    """In the command: end as the go-between does."""
+    """In the command: end with the go-between's exit code."""
     try:
         _, status = os.waitpid(go_between, 0)
     except KeyboardInterrupt:
         _stop_session(go_between)
-        _leave(_INTERRUPTED, "interrupted: krond was told to stop")
+        _leave(_INTERRUPTED, "interrupted: krond was asked to stop")
     code = os.waitstatus_to_exitcode(status)
     if code >= 0:
         _leave(code)
-    _leave(_DIED, f"whether krond is ready is not known: its go-between was {_ended(code)}")
+    _leave(_DIED, f"it is not known whether krond is ready: its go-between was {_ended(code)}")
 
 
 def _await_word(reader: int, daemon: int, output_path: str) -> NoReturn:
-    """In the go-between: pass on what the daemon says, or how it died."""
+    """In the go-between: pass on the daemon's message, or how it died."""
     word = b""
     while chunk := os.read(reader, 65_536):
         word += chunk
@@ -127,8 +127,8 @@ def _await_word(reader: int, daemon: int, output_path: str) -> NoReturn:
     _leave(code if code > 0 else 128 - code if code < 0 else _DIED, text)
 
 
-def _settle(output: int, writer: int) -> None:
-    """In the daemon: keep nothing of the shell's but its environment, limits and umask."""
+def _detach(output: int, writer: int) -> None:
+    """In the daemon: keep only the environment, limits and umask of the shell."""
     os.chdir("/")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -136,8 +136,8 @@ def _settle(output: int, writer: int) -> None:
     os.dup2(output, 2)
     os.close(nothing)
     os.close(output)
-    # What a shell left open, the lock of a script for one, would else stay open for good. What
-    # Python opened is not inheritable, so it is ours.
+    # A descriptor that the shell left open, such as the lock of a script, would stay open for good.
+    # Those that Python opened are not inheritable, so they are ours.
     for name in os.listdir("/proc/self/fd"):  # noqa: PTH208
         descriptor = int(name)
         if descriptor > 2 and descriptor != writer and _is_inheritable(descriptor):
@@ -148,11 +148,11 @@ def _is_inheritable(descriptor: int) -> bool:
     try:
         return os.get_inheritable(descriptor)
     except OSError:
-        return False  # that was the listing itself
+        return False  # the descriptor of the listing itself
 
 
 def _fill_standard_descriptors() -> None:
-    """Open those of 0, 1 and 2 that are closed, or what is opened next would take their place."""
+    """Open those of 0, 1 and 2 that are closed, so that no other file gets their numbers."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(descriptor)
@@ -178,7 +178,7 @@ def _fork() -> int:
 
 
 def _stop_session(leader: int) -> None:
-    for stop in (os.killpg, os.kill):  # a group there is once it has made its session
+    for stop in (os.killpg, os.kill):  # it has a group once it has made its session
         try:
             stop(leader, signal.SIGTERM)
         except ProcessLookupError:
@@ -203,7 +203,7 @@ def _say(text: str) -> None:
         while remaining:
             remaining = remaining[os.write(2, remaining) :]
     except OSError:
-        pass  # closed, or full: there is nowhere to say it
+        pass  # closed or full: the text has nowhere to go
 
 
 def _flush() -> None:
@@ -211,10 +211,10 @@ def _flush() -> None:
         try:  # noqa: SIM105 (contextlib would be one more import)
             stream.flush()
         except (AttributeError, OSError, ValueError):
-            pass  # there is none, or nobody reads it
+            pass  # it does not exist, or has no reader
 
 
 def _leave(code: int, text: str = "") -> NoReturn:
-    """End this process here, with none of Python's ceremonies, which are the daemon's."""
+    """End this process at once, without Python's exit handlers, which belong to the daemon."""
     _say(text)
     os._exit(code)

@@ -9,43 +9,42 @@ from collections.abc import Callable, Collection, Mapping
 
 from kron.core.duration import SECOND_NS
 from kron.core.errors import Code, KronError
-from kron.core.instant import to_text
-from kron.engine.actions import Outcome
 from kron.jobs.configuration import Configuration, ConfigurationError
 from kron.krond.background import redirect_output
-from kron.krond.control import ControlServer
-from kron.krond.enrolment import Enrolment
-from kron.krond.keeper import Keeper
-from kron.krond.member import Member
+from kron.krond.control.requests import Requests
+from kron.krond.control.server import ControlServer
+from kron.krond.enrolment import HostEnrolment
+from kron.krond.evidence import Search
+from kron.krond.member import HostMember
 from kron.krond.notify import Notifier
-from kron.krond.pending import Pending
+from kron.krond.pending import PendingRun
 from kron.krond.poller import Poller
-from kron.krond.recovery import Recovery
-from kron.krond.requests import Requests
-from kron.krond.roster import Roster
+from kron.krond.process.processes import Processes
+from kron.krond.roster import HostRoster
 from kron.krond.run import Run
-from kron.krond.scheduler import Scheduler
-from kron.krond.settings import OnStop, Settings
+from kron.krond.settings import KrondSettings, OnStop
 from kron.krond.signals import Signals
-from kron.krond.starter import Starter
+from kron.krond.starter import ProcessStarter
 from kron.krond.state.errors import PersistenceError
 from kron.krond.state.record import Ended
-from kron.krond.state.store import Store
+from kron.krond.state.store import StateStore
+from kron.krond.state.writeback import WriteBack
 from kron.krond.supervisor import Supervisor
 from kron.krond.surroundings import Surroundings
 from kron.krond.timers import Timer, Timers
 from kron.krond.watch import Watch
+from kron.logs.announcer import JournalAnnouncer
 from kron.logs.event import Event, Level
 from kron.logs.journal import Journal
+from kron.runtime.scheduler import Scheduler
 from kron.waking.clock import Clock
-from kron.waking.queue import Queue
 from kron.waking.timer import WallTimer
 
 BUSY_NS = SECOND_NS // 2
-"""Work that takes no longer makes nobody late."""
+"""Work that takes no longer makes no run late."""
 MOST_BUSY_S = 60
 """How much lateness krond puts down to its own work. What is more was sleep, or a stopped krond."""
-SETTLING_NS = SECOND_NS
+QUIET_NS = SECOND_NS
 """How long an edit of crontabs may take: several files, or one that is written in steps."""
 NOTHING_READ = "there is no file to read, so nothing will run; krond start --config names some"
 FORGOTTEN = "the job was forgotten"
@@ -56,9 +55,9 @@ class Daemon:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: KrondSettings,
         read: Callable[[], Configuration],
-        store: Store,
+        store: StateStore,
         journal: Journal,
         notifier: Notifier,
         surroundings: Surroundings,
@@ -66,12 +65,13 @@ class Daemon:
         clock: Clock,
         timer: WallTimer,
         poller: Poller,
+        processes: Processes,
     ) -> None:
         self.settings = settings
         self.version = version
         self.journal = journal
         self.started_ns = clock.now_ns()
-        self.roster = Roster()
+        self.roster = HostRoster()
         self._read = read
         self._store = store
         self._notifier = notifier
@@ -80,47 +80,44 @@ class Daemon:
         self._poller.add(timer.fileno(), select.EPOLLIN, lambda _: self._timer_fired())
         self._timers = Timers()
         self._timer = timer
-        self._queue: Queue[Member] = Queue()
-        self._keeper = Keeper(store)
-        self.supervisor = Supervisor(self._poller, self._timers, journal, clock, self._run_ended)
-        self.starter = Starter(
+        self._writeback = WriteBack(store, processes.boot_id())
+        search = Search(store, processes)
+        self.supervisor = Supervisor(
+            self._poller, self._timers, journal, clock, processes, self._run_ended
+        )
+        self.starter = ProcessStarter(
             store,
-            self._keeper,
+            self._writeback,
             self.supervisor,
             surroundings,
             self._timers,
             journal,
             clock,
+            processes,
+            search,
             most_running=settings.most_running,
         )
-        self._scheduler = Scheduler(
-            self._queue, self._keeper, self.starter, journal, slack_s=settings.slack_s
-        )
-        recovery = Recovery(
-            store,
-            self._keeper,
-            self.supervisor,
+        self._scheduler: Scheduler[HostMember, PendingRun] = Scheduler(
+            self._writeback,
+            self._writeback,
             self.starter,
-            self._scheduler,
-            journal,
+            JournalAnnouncer[HostMember](journal),
             clock,
             slack_s=settings.slack_s,
         )
-        self._enrolment = Enrolment(
+        self._enrolment = HostEnrolment(
             self.roster,
-            self._queue,
             store,
-            self._keeper,
+            self._writeback,
             self.supervisor,
             self.starter,
             self._scheduler,
-            recovery,
+            search,
             journal,
         )
         self._stopping: OnStop | None = None
         self._is_accepting = not settings.is_once
         """Whether periods that come due from now on are dealt with."""
-        self._offset_ns = self._clock_offset_ns()
         self._woken_ns = clock.monotonic_ns()
         self._busy_ns = 0
         """How long it worked before it slept, if something came due in that time."""
@@ -128,19 +125,19 @@ class Daemon:
 
     @property
     def is_stopping(self) -> bool:
-        """Whether it was told to end."""
+        """Whether a signal or a command has asked it to end."""
         return self._stopping is not None
 
     def begin(self, configuration: Configuration) -> None:
         """Take up the jobs and what is left of their runs, and start what is due."""
         self._woken_ns = self._clock.monotonic_ns()
-        self._tell_read(configuration)
+        self._log_read(configuration)
         self._enrolment.begin(configuration.entries, self._clock.now_ns())
-        self._keeper.flush()
+        self._writeback.flush()
         self._busy_ns = self._clock.monotonic_ns() - self._woken_ns
 
     def serve(self, signals: Signals, on_ready: Callable[[], None]) -> None:
-        """Go on until told to stop, or with `--once` until what was due has run."""
+        """Go on until it is asked to stop, or with `--once` until what was due has run."""
         if os.getpid() == 1:
             self.supervisor.reap_strays()  # those that ended before anybody listened
         control = ControlServer(self._store.descriptor, Requests(self).answer)
@@ -179,7 +176,7 @@ class Daemon:
             except OSError as error:
                 self.journal.error("watch", f"{error.filename}: {error.strerror}: {fix}")
             if is_changed and not self._reload_timer:
-                due_ns = self._clock.monotonic_ns() + SETTLING_NS
+                due_ns = self._clock.monotonic_ns() + QUIET_NS
                 self._reload_timer = self._timers.at(due_ns, self._reload_changed)
 
         look()
@@ -188,7 +185,7 @@ class Daemon:
     # What others ask for
 
     def stop(self, reason: str, how: OnStop | None = None) -> None:
-        """Start no more runs, and end as `how` says. Told again, krond stops the runs."""
+        """Start no more runs, and end as `how` says. Asked again, krond stops the runs."""
         if self._stopping is None:
             self._stopping = how or self.settings.on_stop
             self._is_accepting = False
@@ -213,7 +210,7 @@ class Daemon:
         except PersistenceError:
             raise
         except KronError as error:
-            self._tell_refused(error)
+            self._log_refused(error)
             return str(error)
         else:
             return ""
@@ -229,27 +226,30 @@ class Daemon:
         except OSError as error:
             self.journal.error("reopen", f"{error.filename}: {error.strerror}")
 
-    def trigger(self, name: str, on_end: Callable[[Ended], None]) -> Pending:
+    def trigger(self, name: str, on_end: Callable[[Ended], None]) -> PendingRun:
         """Start a run of a job outside any period."""
         if self.is_stopping:
             raise KronError(Code.CONTROL, "krond is stopping, and starts no more runs")
-        return self.starter.start_by_hand(self.roster.find(name), on_end)
-
-    def forget(self, name: str) -> Member:
-        """Let a job be as if it had never been seen. Its runs go on."""
         member = self.roster.find(name)
-        for pending in list(member.waiting):
-            self.starter.give_up(pending, Outcome.MISSED, FORGOTTEN)
+        pending = self.starter.manual(member, on_end)
+        self._scheduler.request(member, pending)
+        self._writeback.commit([member])
+        self.starter.go()
+        return pending
+
+    def forget(self, name: str) -> HostMember:
+        """Forget the past of a job. Its runs go on."""
+        member = self.roster.find(name)
+        self._scheduler.give_up(member, FORGOTTEN)
         now_ns = self._clock.now_ns()
-        member.begin_anew(now_ns // SECOND_NS)
-        self._keeper.touch(member)
+        member.forget(now_ns // SECOND_NS)
         self._scheduler.step([member], now_ns)
         return member
 
     # The loop
 
     def turn(self) -> None:
-        """Sleep until something is there, and deal with it."""
+        """Sleep until something happens, and deal with it."""
         self._timer.arm(self._next_ns())
         if not self._is_due(self._clock.now_ns()):
             self._busy_ns = 0  # what comes due from now on has not waited for it
@@ -260,10 +260,14 @@ class Daemon:
         self._timers.fire_due(self._clock.monotonic_ns())
         now_ns = self._clock.now_ns()
         if self._is_due(now_ns):
-            self._scheduler.wake(now_ns, self._busy_s())
+            self._wake(now_ns)
         self.starter.go()
-        self._keeper.flush()
+        self._writeback.flush()
         self._busy_ns = self._clock.monotonic_ns() - self._woken_ns
+
+    def _wake(self, now_ns: int) -> None:
+        """Deal with every job that is due."""
+        self._scheduler.step(self._scheduler.due(now_ns), now_ns, busy_s=self._busy_s())
 
     def _is_due(self, now_ns: int) -> bool:
         next_ns = self._next_ns()
@@ -275,7 +279,7 @@ class Daemon:
         return min(-(-busy_ns // SECOND_NS), MOST_BUSY_S) if busy_ns > BUSY_NS else 0
 
     def _next_ns(self) -> int | None:
-        next_s = self._queue.next_s() if self._is_accepting else None
+        next_s = self._scheduler.queue.next_s() if self._is_accepting else None
         return None if next_s is None else next_s * SECOND_NS
 
     def _timeout_s(self) -> float | None:
@@ -290,26 +294,18 @@ class Daemon:
             self._clock_changed()
 
     def _clock_changed(self) -> None:
-        """The clock was set: say by how much, and look at everything again."""
-        before_ns, self._offset_ns = self._offset_ns, self._clock_offset_ns()
-        shift_s = round((self._offset_ns - before_ns) / SECOND_NS, 3)
-        now_ns = self._clock.now_ns()
-        self.journal.event(Event.CLOCK_CHANGED, now=to_text(now_ns // SECOND_NS), shift_s=shift_s)
+        """The clock was set: what waits may be too late by it, and jobs may be due."""
         self.starter.check_deadlines()
-        if shift_s < 0 and self._is_accepting:
-            self._scheduler.step(self.roster, now_ns)
-
-    def _clock_offset_ns(self) -> int:
-        return self._clock.now_ns() - self._clock.monotonic_ns()
+        jobs = self.roster if self._is_accepting else ()
+        self._scheduler.clock_changed(jobs, self._clock.now_ns())
 
     def _run_ended(self, run: Run, ended: Ended) -> None:
-        run.member.record(ended)
-        self._keeper.touch(run.member)
-        self._keeper.let_go(run.run_id)
+        run.member.remember_end(ended)
+        self._writeback.let_go(run.run_id)
         self.roster.run_ended(run.member)
         self.starter.run_ended(run)
-        for told in run.on_end:
-            told(ended)
+        for observe in run.on_end:
+            observe(ended)
 
     def _signalled(self, signals: Signals) -> None:
         for number in signals.read():
@@ -333,10 +329,10 @@ class Daemon:
             self._timers.at(self._clock.monotonic_ns() + interval_ns, self._keep_watchdog_quiet)
 
     def _change(self, configuration: Configuration) -> None:
-        self._tell_read(configuration)
+        self._log_read(configuration)
         now_ns = self._clock.now_ns()
         if self._is_accepting:  # what came due while it was read is dealt with as it was planned
-            self._scheduler.wake(now_ns, self._busy_s())
+            self._wake(now_ns)
         changes = self._enrolment.change(configuration.entries, now_ns)
         self.journal.event(
             Event.RELOAD,
@@ -350,24 +346,24 @@ class Daemon:
     def _is_done(self) -> bool:
         if self.is_stopping:
             return self._stopping is OnStop.LEAVE or not self.supervisor.runs
-        return self.settings.is_once and not self.supervisor.runs and not self.starter.pending
+        return self.settings.is_once and not self.supervisor.runs and not self.starter.waiting
 
     def _end(self) -> None:
         """Store what the next krond has to know of runs that go on."""
         if not self.is_stopping:
             self.journal.event(Event.STOPPING, reason="nothing more was due", active=0)
         for member in self.roster.everybody():
-            if member.runs or member.waiting:
-                self._keeper.touch(member)
-        self._keeper.flush()
+            if member.runs or member.pending:
+                self._writeback.changed(member)
+        self._writeback.flush()
 
-    def _tell_refused(self, error: KronError) -> None:
-        told = error.for_logs if isinstance(error, ConfigurationError) else str(error)
+    def _log_refused(self, error: KronError) -> None:
+        message = error.for_logs if isinstance(error, ConfigurationError) else str(error)
         self.journal.event(
-            Event.RELOAD, Level.ERROR, result="refused", jobs=len(self.roster), error=told
+            Event.RELOAD, Level.ERROR, result="refused", jobs=len(self.roster), error=message
         )
 
-    def _tell_read(self, configuration: Configuration) -> None:
+    def _log_read(self, configuration: Configuration) -> None:
         if not configuration.documents:
             self.journal.error("read the configuration", NOTHING_READ, level=Level.WARN)
         for warning in configuration.warnings:

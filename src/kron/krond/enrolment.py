@@ -10,48 +10,47 @@ import os
 from collections.abc import Collection, Iterable, Sequence
 
 from kron.core.duration import SECOND_NS
-from kron.engine.actions import SUSPENDED, Outcome
+from kron.engine.recovery import Evidence, Sighting
 from kron.jobs.entry import Entry
-from kron.krond.keeper import Keeper
-from kron.krond.member import Member
-from kron.krond.recovery import Recovery
-from kron.krond.roster import Changes, Roster
-from kron.krond.scheduler import Scheduler
-from kron.krond.starter import Starter
+from kron.krond.evidence import Search, Traces
+from kron.krond.member import HostMember
+from kron.krond.pending import PendingRun
+from kron.krond.roster import Changes, HostRoster
+from kron.krond.starter import ProcessStarter
 from kron.krond.state.errors import StateCorrupt
 from kron.krond.state.record import JobState
-from kron.krond.state.store import Store, file_name
-from kron.krond.supervisor import Supervisor
+from kron.krond.state.store import StateStore, file_name
+from kron.krond.state.writeback import WriteBack
+from kron.krond.supervisor import UNSEEN, Supervisor
 from kron.logs.event import Event
 from kron.logs.journal import Journal
-from kron.waking.queue import Queue
+from kron.runtime.scheduler import Scheduler
 
+NOT_STARTED = "krond ended before it was started"
 REMOVED = "the job is no longer configured"
 
 
-class Enrolment:
+class HostEnrolment:
     """Adds, changes and retires members."""
 
     def __init__(
         self,
-        roster: Roster,
-        queue: Queue[Member],
-        store: Store,
-        keeper: Keeper,
+        roster: HostRoster,
+        store: StateStore,
+        writeback: WriteBack,
         supervisor: Supervisor,
-        starter: Starter,
-        scheduler: Scheduler,
-        recovery: Recovery,
+        starter: ProcessStarter,
+        scheduler: Scheduler[HostMember, PendingRun],
+        search: Search,
         journal: Journal,
     ) -> None:
         self._roster = roster
-        self._queue = queue
         self._store = store
-        self._keeper = keeper
+        self._writeback = writeback
         self._supervisor = supervisor
         self._starter = starter
         self._scheduler = scheduler
-        self._recovery = recovery
+        self._search = search
         self._journal = journal
 
     def begin(self, entries: Iterable[Entry], now_ns: int) -> None:
@@ -60,29 +59,29 @@ class Enrolment:
         loaded = self._store.load_all(entry.identity for entry in entries)
         states = loaded.states
         corrupt = {os.path.basename(error.file): error for error in loaded.corrupt}  # noqa: PTH119
-        found: list[tuple[Member, JobState]] = []
+        found: list[tuple[HostMember, JobState]] = []
         for entry in entries:
             state = states.pop(entry.identity, None)
-            member = Member(entry, state if loaded.lost is None else None)
-            self._roster.add(member)
+            member = HostMember(entry, self._writeback, state if loaded.lost is None else None)
+            self._roster.add(entry.identity, member)
             if loaded.lost is not None:
-                self._begin_anew(member, now_ns)
+                member.forget(now_ns // SECOND_NS)
             elif state is not None:
                 found.append((member, state))
             elif corrupt and (error := corrupt.pop(file_name(entry.identity), None)):
-                self._tell_corrupt(error, entry)
-                self._begin_anew(member, now_ns)
+                self._log_corrupt(error, entry)
+                member.forget(now_ns // SECOND_NS)
         for error in corrupt.values():
-            self._tell_corrupt(error, None)
+            self._log_corrupt(error, None)
         strangers = states.values()
         self._retire_strangers(strangers)
         if loaded.lost is not None:
-            self._keeper.flush()
+            self._writeback.flush()
             if set_aside := self._store.set_bundle_aside():
-                self._tell_corrupt(set_aside, None)
-        self._recovery.take_up(found, now_ns)
+                self._log_corrupt(set_aside, None)
+        self._recover(found, now_ns)
         self._remove_proofs(strangers)
-        self._tell_suspended(self._roster)
+        self._log_suspended(self._roster)
         self._scheduler.step(self._roster, now_ns)
 
     def change(self, entries: Iterable[Entry], now_ns: int) -> Changes:
@@ -98,8 +97,8 @@ class Enrolment:
         }
         for member in changes.removed:
             self._retire(member)
-        rescheduled: list[Member] = []
-        toggled: list[Member] = []
+        rescheduled: list[HostMember] = []
+        toggled: list[HostMember] = []
         for member, entry in changes.kept:
             before, after = member.entry.schedule, entry.schedule
             if before != after:
@@ -108,85 +107,84 @@ class Enrolment:
                 toggled.append(member)
             member.configure(entry)
         added, found = self._add(changes.added, loaded)
-        self._queue.keep(self._roster)
-        self._recovery.take_up(found, now_ns)
-        self._tell_suspended(added)
+        self._scheduler.queue.keep(self._roster)
+        self._recover(found, now_ns)
+        self._log_suspended(added)
         for member in toggled:
-            suspend = member.entry.schedule.policy.suspend
-            self._journal.of_job(Event.SUSPENDED, member.entry, suspend=suspend)
-            for pending in list(member.waiting):
-                if suspend and pending.nominal_s is not None:  # what is asked for runs all the same
-                    self._starter.give_up(pending, Outcome.MISSED, SUSPENDED)
+            self._scheduler.suspended(member, suspend=member.entry.schedule.policy.suspend)
         self._scheduler.step([*rescheduled, *added], now_ns)
         return changes
 
     def _add(
-        self, entries: Sequence[Entry], loaded: dict[str, tuple[Member, JobState | None]]
-    ) -> tuple[list[Member], list[tuple[Member, JobState]]]:
+        self, entries: Sequence[Entry], loaded: dict[str, tuple[HostMember, JobState | None]]
+    ) -> tuple[list[HostMember], list[tuple[HostMember, JobState]]]:
         """Members for new jobs; with their state, if they were there before."""
-        added: list[Member] = []
-        found: list[tuple[Member, JobState]] = []
+        added: list[HostMember] = []
+        found: list[tuple[HostMember, JobState]] = []
         for entry in entries:
             member = self._roster.bring_back(entry)
             if member is None:
                 member, state = loaded[entry.identity]
-                self._roster.add(member)
+                self._roster.add(entry.identity, member)
                 if state is not None:
                     found.append((member, state))
             added.append(member)
         return added, found
 
-    def _retire(self, member: Member) -> None:
-        for pending in list(member.waiting):
-            self._starter.give_up(pending, Outcome.MISSED, REMOVED)
-        assert member.ledger is not None  # every member is stepped when it is added
-        # Should it come back it is as one that was edited: it owes nothing from before.
-        member.ledger = member.ledger.replace(schedule="")
-        member.plan, member.planned = None, ()
-        self._queue.put(member, None)
+    def _recover(self, found: Sequence[tuple[HostMember, JobState]], now_ns: int) -> None:
+        """Take up the runs of the krond before this one, and those that it was about to start."""
+        traces = self._search.look(found)
+        for member, left in traces:
+            for record, pid in left.alive:
+                self._supervisor.adopt(member, record, pid)
+            for record, began in left.gone:
+                self._starter.conclude_run(member, record, UNSEEN if began else NOT_STARTED)
+        self._scheduler.recover(
+            [(member, _sightings(member, left)) for member, left in traces], now_ns
+        )
+
+    def _retire(self, member: HostMember) -> None:
+        self._scheduler.give_up(member, REMOVED)
+        member.retire()
+        self._scheduler.queue.put(member, None)
         self._roster.retire(member)
-        self._keeper.touch(member)
 
     def _retire_strangers(self, states: Collection[JobState]) -> None:
         """The same for jobs that were removed while krond was down."""
         self._store.commit(
             [
-                state.replace(ledger=state.ledger.replace(schedule=""), planned=())
+                state.replace(ledger=state.ledger.retired(), planned=())
                 for state in states
                 if state.ledger.schedule
             ]
         )
 
     def _remove_proofs(self, strangers: Collection[JobState]) -> None:
-        """Drop the proofs that nobody will ask for any more."""
-        wanted = {*self._supervisor.runs, *self._starter.pending}
+        """Drop the proofs that no krond will look for again."""
+        wanted = {*self._supervisor.runs, *self._starter.waiting}
         for state in strangers:
             wanted.update(record.run_id for record in state.active)
             wanted.update(intent.run_id for intent in state.ledger.starting)
         for run_id in self._store.proofs():
             if run_id not in wanted:
-                self._keeper.let_go(run_id)
+                self._writeback.let_go(run_id)
 
-    def _tell_suspended(self, members: Iterable[Member]) -> None:
+    def _log_suspended(self, members: Iterable[HostMember]) -> None:
         for member in members:
             if member.entry.schedule.policy.suspend:
                 self._journal.of_job(Event.SUSPENDED, member.entry, suspend=True)
 
-    def _load(self, entry: Entry, now_ns: int) -> tuple[Member, JobState | None]:
+    def _load(self, entry: Entry, now_ns: int) -> tuple[HostMember, JobState | None]:
         try:
             state = self._store.load(entry.identity)
         except StateCorrupt as error:
-            member = Member(entry)
-            self._tell_corrupt(error, entry)
-            self._begin_anew(member, now_ns)
+            member = HostMember(entry, self._writeback)
+            self._log_corrupt(error, entry)
+            member.forget(now_ns // SECOND_NS)
             return member, None
-        return Member(entry, state), state
+        return HostMember(entry, self._writeback, state), state
 
-    def _begin_anew(self, member: Member, now_ns: int) -> None:
-        member.begin_anew(now_ns // SECOND_NS)
-        self._keeper.touch(member)
-
-    def _tell_corrupt(self, error: StateCorrupt, entry: Entry | None) -> None:
+    def _log_corrupt(self, error: StateCorrupt, entry: Entry | None) -> None:
         self._journal.event(
             Event.STATE_CORRUPT,
             namespace=entry.path if entry else None,
@@ -195,3 +193,11 @@ class Enrolment:
             set_aside=error.set_aside,
             error=error.error,
         )
+
+
+def _sightings(member: HostMember, left: Traces) -> list[Sighting]:
+    """All runs of a job that are known: those that go on, and what is found of the others."""
+    going_on = [
+        Sighting(run.run_id, run.nominal_s, run.chosen_s, Evidence.ALIVE) for run in member.runs
+    ]
+    return [*going_on, *left.starting]

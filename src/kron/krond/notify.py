@@ -1,7 +1,7 @@
-"""What systemd is told: ready, reloading, stopping, still alive.
+"""Messages to systemd: ready, reloading, stopping, still alive.
 
 The protocol of sd_notify: datagrams of NAME=value lines to the socket that NOTIFY_SOCKET names.
-Where that is not set nothing is sent, and a systemd that is gone or busy never stops the daemon.
+If it is not set, nothing is sent. A systemd that is gone or busy never blocks the daemon.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ NAMES = (
     "LISTEN_PIDFDID",
     "LISTEN_FDNAMES",
 )
-"""What systemd says to this process; a job that inherited it would answer in krond's name."""
+"""Variables meant for this process: a job that inherited them would answer in krond's name."""
 
-_STATUS_CHARACTERS = 300  # systemd reads at most 4096 bytes, and a person one line
-_PATIENCE_S = 1.0  # for what must not get lost: its queue holds ten messages only
+_STATUS_CHARACTERS = 300  # systemd reads at most 4096 bytes, and people read one line
+_PATIENCE_S = 1.0  # for messages that must not be lost: its queue holds only ten
 
 
 class Notifier:
-    """Tells systemd, if there is one that wants to know."""
+    """Sends messages to systemd, if it has asked for them."""
 
     def __init__(self, address: bytes = b"", interval_ns: int | None = None) -> None:
         self._address = address
         self.interval_ns = interval_ns
-        """How often to call `watchdog`, half of what systemd demands; None: not at all."""
+        """How often to call `watchdog`: half of systemd's interval; None: never."""
 
     @classmethod
     def from_environment(cls, environment: MutableMapping[str, str]) -> Notifier:
-        """What `environment` asks for. The names that ask are removed from it."""
+        """The notifier that `environment` asks for. Removes its variables from `environment`."""
         asked = {name: environment.pop(name, "") for name in NAMES}
         address = _address(asked["NOTIFY_SOCKET"])
         is_ours = asked["WATCHDOG_PID"] in ("", str(os.getpid()))
@@ -63,10 +63,6 @@ class Notifier:
         """Still alive."""
         self._send("WATCHDOG=1", 0)
 
-    def status(self, text: str) -> None:
-        """One line for `systemctl status`."""
-        self._send(f"STATUS={_one_line(text)}", 0)
-
     def _send(self, message: str, patience_s: float) -> None:
         if not self._address:
             return
@@ -75,11 +71,11 @@ class Notifier:
                 channel.settimeout(patience_s)
                 channel.sendto(message.encode(), self._address)
         except OSError:
-            pass  # gone, full, or out of descriptors: no reason not to run jobs
+            pass  # it is gone or full, or we have no descriptors: jobs must run all the same
 
 
 def _address(text: str) -> bytes:
-    """A path, or an abstract name that is written with an @; another kind is none of ours."""
+    """A path, or an abstract name written with an @; b"" for any other kind."""
     if text.startswith("@"):
         return b"\0" + os.fsencode(text[1:])
     return os.fsencode(text) if text.startswith("/") else b""
@@ -91,5 +87,5 @@ def _half_ns(microseconds: str) -> int | None:
 
 
 def _one_line(text: str) -> str:
-    """Escaped: a line break would begin an assignment of its own."""
+    """The text on one line: a line break would begin another assignment."""
     return visible(text[:_STATUS_CHARACTERS])

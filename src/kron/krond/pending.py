@@ -1,64 +1,75 @@
-"""A pending run: decided on, its intent on disk, and its process not there yet."""
+"""A pending run of krond: its intent is on disk, and its process does not exist yet."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from kron.krond.member import Member
-from kron.krond.run import Run, period_of
+from kron.core.instant import to_text
+from kron.engine.ledger import Intent
 from kron.krond.state.record import Ended, RunRecord
+from kron.runtime.pending import Pending
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from kron.krond.member import HostMember
+    from kron.krond.run import Run
     from kron.krond.timers import Timer
 
 
-class Pending:
+class PendingRun(Pending):
     """A run to be, and what it waits for."""
 
     __slots__ = (
         "blockers",
-        "chosen_s",
         "deadline",
-        "is_settled",
+        "intent",
+        "is_done",
         "latest_s",
         "member",
-        "nominal_s",
         "on_end",
-        "run_id",
         "tries",
         "waits_for",
     )
 
     def __init__(
         self,
-        member: Member,
+        member: HostMember,
         run_id: str,
-        nominal_s: int | None = None,
-        chosen_s: int | None = None,
+        intent: Intent | None = None,
         latest_s: int | None = None,
+        *,
+        replaces: bool = False,
     ) -> None:
+        super().__init__(run_id, replaces=replaces)
         self.member = member
-        self.run_id = run_id
-        self.nominal_s = nominal_s
+        self.intent = intent
         """None for a manual run."""
-        self.chosen_s = chosen_s
         self.latest_s = latest_s
-        """Until when it may start; None: there is no hurry."""
+        """The last second in which it may start; None: whenever it can."""
         self.blockers: list[Run] = []
-        """The runs that it replaces, as long as they are there."""
+        """The runs that it replaces and that have not ended."""
         self.waits_for = ""
-        """Why it is not there yet, for people; '' if it has not had to wait."""
+        """Why it has not started yet, for people; '' if it has not had to wait."""
         self.tries = 0
-        self.is_settled = False
+        self.is_done = False
         """It has started, or never will."""
         self.deadline: Timer | None = None
         self.on_end: list[Callable[[Ended], None]] = []
 
     @property
+    def nominal_s(self) -> int | None:
+        """The nominal instant of its period; None for a manual run."""
+        return None if self.intent is None else self.intent.nominal_s
+
+    @property
+    def chosen_s(self) -> int | None:
+        """When it was to start; None for a manual run."""
+        return None if self.intent is None else self.intent.chosen_s
+
+    @property
     def period(self) -> str | None:
         """Its period as logs have it; None for a manual run."""
-        return period_of(self.nominal_s)
+        return None if self.intent is None else to_text(self.intent.nominal_s)
 
     def record(self, boot_id: str) -> RunRecord:
         """A manual run that is about to start, as the next krond would have to know it."""

@@ -1,7 +1,7 @@
-"""What the daemon waits on: descriptors, each with the callback that it is for.
+"""The descriptors that the daemon waits on, each with its callback.
 
-A thin layer over epoll, level-triggered unless a mask says otherwise. It calls nobody: `wait`
-returns what is ready, and the loop that asked decides in which order to call.
+A thin layer over epoll, level-triggered unless a mask says otherwise. It calls no callback itself:
+`wait` returns those that are ready, and the loop decides in which order to call them.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     Callback = Callable[[int], None]
 
 OTHER_DESCRIPTORS = 32
-"""More than krond needs for itself, and for the streams of a run that it starts."""
+"""More than krond itself and the streams of a run that it starts need."""
 LONGEST_S = 86_400.0
 """The longest wait at a time: epoll counts milliseconds, and at most 2**31 of them."""
 
 
 class _Entry:
-    """A callback as `wait` hands it out: once its descriptor is removed, it calls nothing.
+    """A callback as `wait` returns it: it does nothing once its descriptor is removed.
 
     Of two descriptors that are ready together, the callback of the first may close the second,
-    and may even have opened another by the same number.
+    and may even open another one with the same number.
     """
 
     __slots__ = ("callback",)
@@ -38,7 +38,7 @@ class _Entry:
 
 
 class Poller:
-    """Descriptors to wait on. A descriptor is removed before it is closed."""
+    """Descriptors to wait on. Remove a descriptor before closing it."""
 
     def __init__(self) -> None:
         self._epoll = select.epoll()
@@ -48,15 +48,15 @@ class Poller:
         return len(self._entries)
 
     def has_room(self, more: int = 0) -> bool:
-        """Whether another descriptor may be opened for long, when `more` have been already.
+        """Whether another descriptor may stay open for long, in addition to `more` others.
 
-        A quarter is left alone: for what a start opens, for those who ask, for the unforeseen.
+        A quarter of the limit is reserved: for starting runs, for clients, for the unforeseen.
         """
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] * 3 // 4
         return len(self) + more + OTHER_DESCRIPTORS <= most
 
     def add(self, descriptor: int, mask: int, callback: Callback) -> None:
-        """Call `callback` with the events, whenever one of `mask` (or an error) is there."""
+        """Have `wait` return `callback` with the events, on one of `mask` or on an error."""
         self._epoll.register(descriptor, mask)
         self._entries[descriptor] = _Entry(callback)
 
@@ -65,15 +65,15 @@ class Poller:
         self._epoll.modify(descriptor, mask)
 
     def remove(self, descriptor: int) -> None:
-        """Forget the descriptor; what `wait` returned for it before calls nothing any more."""
+        """Remove the descriptor. A callback that `wait` returned for it before does nothing."""
         self._entries.pop(descriptor).callback = None
         self._epoll.unregister(descriptor)
 
     def wait(self, timeout_s: float | None) -> list[tuple[Callback, int]]:
         """Sleep until something is ready, at most `timeout_s`: the callbacks, with their events.
 
-        Nothing ready in time is an empty list, and so is nothing ready after a day, however long
-        `timeout_s` is. What does not fit in one list comes in the next.
+        The list is empty if nothing is ready in time, or after a day even if `timeout_s` is longer.
+        Descriptors that do not fit in one list come in the next.
         """
         entries = self._entries
         if timeout_s is not None:
@@ -85,7 +85,7 @@ class Poller:
         ]
 
     def close(self) -> None:
-        """Wait on nothing any more. The descriptors themselves stay open."""
+        """Close the epoll descriptor. The other descriptors stay open."""
         for entry in self._entries.values():
             entry.callback = None
         self._entries.clear()

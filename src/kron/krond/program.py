@@ -1,4 +1,4 @@
-"""The krond program: its commands, what it says of itself, and its exit codes."""
+"""The krond program: its commands, its help and its exit codes."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ NOT_RUNNING = 5
 USAGE = 64
 BROKEN = 70
 EXIT_CODES = {
-    OK: "done; for `start` in the foreground: stopped as it was told to",
+    OK: "done; for `start` in the foreground: stopped on request",
     CONFIGURATION: "the configuration is wrong, or the request was refused",
     STATE: "the state directory cannot be used",
     RUNNING: "a krond is running there already",
-    PERSISTENCE: "the state could not be made safe on disk, so krond has stopped",
+    PERSISTENCE: "the state could not be saved on disk, so krond has stopped",
     NOT_RUNNING: "no krond is running there",
     USAGE: "the command line is wrong",
-    BROKEN: "a fault of krond's own; its output and its log say where, and the state is whole",
+    BROKEN: "a bug in krond; its output and its log say where, and the state is intact",
 }
 
 COMMANDS = {
     "start": "start the daemon",
-    "stop": "stop it, and wait until it has ended",
-    "reload": "let it read its configuration again",
+    "stop": "stop it and wait until it has ended",
+    "reload": "make it read its configuration again",
     "status": "show what it and its jobs are doing",
     "trigger": "start a run of a job now, outside any period",
-    "forget": "let a job be as if it had never been seen",
+    "forget": "discard the stored state of a job",
     "logs": "show its log",
 }
 
@@ -44,7 +44,7 @@ _CODES = {
 
 
 def exit_code(error: KronError) -> int:
-    """The exit code that an error ends krond with."""
+    """The exit code for an error."""
     return _CODES.get(error.code, CONFIGURATION)
 
 
@@ -53,15 +53,18 @@ KROND = Program(
     summary="run scheduled work at its chosen time, at most once a period",
     introduction="""\
 krond runs the jobs of krontab files, each at the second that was chosen for it and at most once a
-period, whatever becomes of krond, the disk or the clock in between. krontab explains why then.""",
+period, even if krond, the disk or the clock fails in between. krontab explains chosen times.""",
     package="kron.krond.commands",
     commands=COMMANDS,
     groups={},
     examples=(
-        ("krond start", "run what /etc/krond.d says, in the background"),
-        ("krond start --foreground --config jobs.kron", "stay here, and log to the terminal"),
-        ("krond status", "what runs, what comes next, how did the last runs end?"),
-        ("krond stop", "end, once the runs that are going on have"),
+        ("krond start", "run the jobs of /etc/krond.d, in the background"),
+        (
+            "krond start --foreground --config jobs.kron",
+            "stay in the foreground and log to the terminal",
+        ),
+        ("krond status", "what is running, what is next, how the last runs ended"),
+        ("krond stop", "stop after the active runs have ended"),
     ),
     exit_codes=EXIT_CODES,
     wrong_usage=USAGE,

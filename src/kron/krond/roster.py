@@ -1,4 +1,4 @@
-"""The roster: every job that krond looks after, by its identity."""
+"""The roster of krond: every job that is configured, and those that only have runs left."""
 
 from __future__ import annotations
 
@@ -6,44 +6,39 @@ from collections.abc import Iterable, Iterator
 
 from kron.core.frozen import Frozen
 from kron.jobs.entry import Entry, find_entry
-from kron.krond.member import Member
+from kron.krond.member import HostMember
+from kron.runtime.roster import Roster
 
 
 class Changes(Frozen):
     """What a new configuration would change."""
 
     added: tuple[Entry, ...]
-    kept: tuple[tuple[Member, Entry], ...]
-    removed: tuple[Member, ...]
+    kept: tuple[tuple[HostMember, Entry], ...]
+    removed: tuple[HostMember, ...]
 
     edited: int
     """How many of those kept are not what they were."""
 
 
-class Roster:
-    """The members that are configured, and those that only have runs left."""
+class HostRoster(Roster[str, HostMember]):
+    """Jobs by identity."""
 
     def __init__(self) -> None:
-        self.members: dict[str, Member] = {}
-        self._retired: dict[str, Member] = {}
+        super().__init__()
+        self._retired: dict[str, HostMember] = {}
 
-    def __len__(self) -> int:
-        return len(self.members)
-
-    def __iter__(self) -> Iterator[Member]:
-        return iter(self.members.values())
-
-    def everybody(self) -> Iterator[Member]:
-        """The members, the retired ones too."""
-        yield from self.members.values()
+    def everybody(self) -> Iterator[HostMember]:
+        """The jobs, the retired ones too."""
+        yield from self
         yield from self._retired.values()
 
     def changes(self, entries: Iterable[Entry]) -> Changes:
         """Compare with a new configuration."""
         added: list[Entry] = []
-        kept: list[tuple[Member, Entry]] = []
+        kept: list[tuple[HostMember, Entry]] = []
         edited = 0
-        left = dict(self.members)
+        left = dict(self._jobs)
         for entry in entries:
             member = left.pop(entry.identity, None)
             if member is None:
@@ -54,13 +49,9 @@ class Roster:
                 edited += (before.schedule, before.task) != (after.schedule, after.task)
         return Changes(tuple(added), tuple(kept), tuple(left.values()), edited)
 
-    def add(self, member: Member) -> None:
-        """Look after this job."""
-        self.members[member.entry.identity] = member
-
-    def retire(self, member: Member) -> None:
+    def retire(self, member: HostMember) -> None:
         """The job is no longer configured. Its runs go on."""
-        del self.members[member.entry.identity]
+        self.remove(member.entry.identity)
         member.is_retired = True
         if member.runs:
             self._retired[member.entry.identity] = member
@@ -69,20 +60,20 @@ class Roster:
         """Whether runs of this job, which is not configured, are still going on."""
         return entry.identity in self._retired
 
-    def bring_back(self, entry: Entry) -> Member | None:
-        """The retired member of this job, whose runs have not ended; None if there is none."""
+    def bring_back(self, entry: Entry) -> HostMember | None:
+        """The retired job of this entry, whose runs have not ended; None if there is none."""
         member = self._retired.pop(entry.identity, None)
         if member is not None:
             member.configure(entry)
-            self.add(member)
+            self.add(entry.identity, member)
         return member
 
-    def run_ended(self, member: Member) -> None:
-        """Forget a retired member with its last run."""
+    def run_ended(self, member: HostMember) -> None:
+        """Forget a retired job with its last run."""
         if member.is_retired and not member.runs:
             self._retired.pop(member.entry.identity, None)
 
-    def find(self, name: str) -> Member:
+    def find(self, name: str) -> HostMember:
         """The one job called `name`, or whose `<path>:<name>` that is."""
         entries = (member.entry for member in self)
-        return self.members[find_entry(entries, name, hint="krond status shows all jobs").identity]
+        return self._jobs[find_entry(entries, name, hint="krond status shows all jobs").identity]

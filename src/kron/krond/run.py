@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import IntEnum
 
-from kron.core.instant import to_text
-from kron.krond.member import Member
+from kron.core.instant import optional_text
+from kron.krond.member import HostMember
 from kron.krond.state.record import MANUAL, Ended, RunRecord
 
 TYPE_CHECKING = False
@@ -21,11 +21,6 @@ class Stage(IntEnum):
     ASKED = 1
     """Its group was sent TERM, and has its grace."""
     KILLED = 2
-
-
-def period_of(nominal_s: int | None) -> str | None:
-    """A run's period as logs have it; None for a manual run."""
-    return None if nominal_s is None else to_text(nominal_s)
 
 
 class Run:
@@ -51,7 +46,7 @@ class Run:
 
     def __init__(
         self,
-        member: Member,
+        member: HostMember,
         run_id: str,
         nominal_s: int | None,
         chosen_s: int | None,
@@ -76,7 +71,7 @@ class Run:
         self.began_ns = began_ns
         """By the monotonic clock, for timeouts."""
         self.is_adopted = is_adopted
-        """Started by a krond before this one, so its exit status goes to somebody else."""
+        """Started by a krond before this one, so krond is not its parent and cannot reap it."""
         self.stage = Stage.RUNNING
         self.is_over = False
         """Its first process has ended; others of its group may be there while it is stopped."""
@@ -84,12 +79,12 @@ class Run:
         """The pidfd of the process whose end is waited for."""
         self.timer: Timer | None = None
         self.on_end: list[Callable[[Ended], None]] = []
-        """Who wants to know, besides the history."""
+        """Called with its end, besides the history."""
 
     @property
     def period(self) -> str | None:
         """Its period as logs have it; None for a manual run."""
-        return period_of(self.nominal_s)
+        return optional_text(self.nominal_s)
 
     def record(self, boot_id: str) -> RunRecord:
         """What the next krond needs to find it again."""

@@ -1,4 +1,4 @@
-"""The service: from settings to a daemon that serves, and from its end to an exit code."""
+"""The service: makes a daemon from the settings, runs it, and turns its end into an exit code."""
 
 from __future__ import annotations
 
@@ -6,34 +6,36 @@ import gc
 import os
 import resource
 import signal
+from collections.abc import Collection
 from contextlib import ExitStack
 
 import kron
+from kron.console.program import RESTARTED
 from kron.core.errors import Code, KronError
 from kron.jobs.configuration import SYSTEM_DIRECTORY, Configuration, default_paths, load
 from kron.krond.background import Background, Foreground
 from kron.krond.daemon import Daemon
-from kron.krond.environment import own_environment
 from kron.krond.notify import NAMES, Notifier
 from kron.krond.poller import Poller
+from kron.krond.process.processes import Processes
 from kron.krond.program import BROKEN, OK, PERSISTENCE, STATE, exit_code
-from kron.krond.settings import Settings, Source
+from kron.krond.settings import JobSource, KrondSettings
 from kron.krond.signals import Signals
 from kron.krond.state.lock import lock
-from kron.krond.state.store import Store
+from kron.krond.state.store import StateStore
 from kron.krond.surroundings import Surroundings
 from kron.logs.journal import Journal
 from kron.waking.clock import Clock
 from kron.waking.timer import WallTimer
 
 ETC_NAMES = ("crontab", "cron.d", "localtime", "timezone", "passwd")
-"""What crontabs depend on in /etc, where much else changes that is no reason to read them again."""
+"""The files in /etc that crontabs depend on. A change of any other does not matter."""
 GARBAGE_AT = 20_000
-"""So many more objects than before make krond look for garbage: a burst makes many that stay."""
+"""How many more objects start a garbage collection: a burst makes many that stay."""
 
 
-def serve(settings: Settings, line: Background | Foreground) -> int:
-    """Run a daemon to its end. `line` is told when it is ready, or why it is not to be."""
+def serve(settings: KrondSettings, line: Background | Foreground) -> int:
+    """Run a daemon to its end. `line` reports that it is ready, or why it is not."""
     service = _Service(settings, line)
     try:
         service.run()
@@ -45,9 +47,9 @@ def serve(settings: Settings, line: Background | Foreground) -> int:
 
 
 class _Service:
-    """A daemon and what it stands on, as far as that has come."""
+    """A daemon and everything that it needs, as far as that exists yet."""
 
-    def __init__(self, settings: Settings, line: Background | Foreground) -> None:
+    def __init__(self, settings: KrondSettings, line: Background | Foreground) -> None:
         self._settings = settings
         self._line = line
         self._journal: Journal | None = None
@@ -57,15 +59,15 @@ class _Service:
         """Start, serve and end."""
         settings = self._settings
         notifier = Notifier.from_environment(os.environ)
-        gc.disable()  # hardly anything that is made from here on is garbage
+        gc.disable()  # hardly anything made during the start is garbage
         configuration = read_configuration(settings).checked()
         with ExitStack() as stack:
-            signals = Signals(_signals())  # from here on nothing of ours ends half-way
+            signals = Signals(_signals())  # from here on no signal interrupts our code
             stack.callback(signals.restore)
             if settings.pid_file:
                 pid_file = lock(settings.pid_file)
                 stack.callback(pid_file.release, remove=True)
-            store = Store.open(settings.state_dir)
+            store = StateStore.open(settings.state_dir)
             stack.callback(store.close)
             self._journal = _journal(settings)
             daemon = Daemon(
@@ -79,28 +81,29 @@ class _Service:
                 Clock(),
                 WallTimer(),
                 Poller(),
+                Processes(),
             )
-            if Source.CRON in settings.sources:
+            if JobSource.CRON in settings.sources:
                 daemon.follow(_crontab_directories())
             daemon.begin(configuration)
             del configuration
-            gc.freeze()  # what is here now stays: no need to look at it ever again
+            gc.freeze()  # everything made so far stays: the collector can ignore it
             gc.set_threshold(GARBAGE_AT)
             gc.enable()
             daemon.serve(signals, self._ready)
 
     def failed(self, error: KronError) -> int:
-        """Say what is wrong, where it is looked for: the exit code."""
+        """Report an error to the log and the command. Returns the exit code."""
         code = exit_code(error)
         if self._journal is None:
-            # Nothing was running yet, so a disk that cannot be written is a matter of the start.
+            # Nothing was running yet, so a disk that cannot be written is an error of the start.
             code = STATE if code == PERSISTENCE else code
         else:
             self._journal.error("serve", str(error))
         return code if self._is_ready else self._line.failed(code, f"krond: {error}")
 
     def broken(self, error: Exception) -> int:
-        """A fault of krond's own: say where it is, for whoever is to mend it."""
+        """Report a bug in krond with its traceback. Returns the exit code."""
         import traceback
 
         text = "".join(traceback.format_exception(error))
@@ -116,7 +119,7 @@ class _Service:
         self._line.ready()
 
 
-def _journal(settings: Settings) -> Journal:
+def _journal(settings: KrondSettings) -> Journal:
     try:
         return Journal(
             Clock(),
@@ -133,13 +136,14 @@ def _journal(settings: Settings) -> Journal:
         ) from None
 
 
-def read_configuration(settings: Settings) -> Configuration:
-    """Everything that is to be run, with its errors."""
+def read_configuration(settings: KrondSettings) -> Configuration:
+    """All jobs of the configured sources, with the errors of their files."""
     read = Configuration(())
-    if Source.KRONTAB in settings.sources:
-        paths = settings.config or _default_paths()
-        read = load(paths, settings.access, node=settings.node)
-    if Source.CRON not in settings.sources:
+    if JobSource.KRONTAB in settings.sources:
+        is_root = os.geteuid() == 0  # the system's directory is for root only
+        default = [path for path in default_paths() if is_root or path != SYSTEM_DIRECTORY]
+        read = load(settings.config or default, settings.access, node=settings.node)
+    if JobSource.CRON not in settings.sources:
         return read
     from kron.jobs.crontab.host import load_host
 
@@ -152,14 +156,8 @@ def read_configuration(settings: Settings) -> Configuration:
     )
 
 
-def _default_paths() -> list[str]:
-    """What is there of the system's and the user's directories. Others do not run root's jobs."""
-    is_root = os.geteuid() == 0
-    return [path for path in default_paths() if is_root or path != SYSTEM_DIRECTORY]
-
-
 def _crontab_directories() -> dict[str, tuple[str, ...]]:
-    """The directories of the crontabs, with the names that matter in them; none: all do."""
+    """The directories of the crontabs, with the names to watch in each; none: all names."""
     from kron.jobs.crontab.host import watched
 
     return {directory: ETC_NAMES if directory == "/etc" else () for directory in watched()}
@@ -167,14 +165,14 @@ def _crontab_directories() -> dict[str, tuple[str, ...]]:
 
 def _signals() -> set[signal.Signals]:
     heard = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1}
-    # As process 1 of a container krond is given every orphan, to reap it.
+    # As process 1 of a container krond becomes the parent of every orphan, and must reap it.
     return heard | {signal.SIGCHLD} if os.getpid() == 1 else heard
 
 
-def _limits(settings: Settings) -> tuple[int, int]:
-    """Set the limits that were asked for. Returns the one on open files that runs get.
+def _limits(settings: KrondSettings) -> tuple[int, int]:
+    """Set the limits of the settings. Returns the limit on open files for runs.
 
-    krond itself takes as many descriptors as it may have: every run that goes on needs one.
+    krond raises its own to the hard limit: every active run needs a descriptor.
     """
     for name, value in settings.limits:
         kind = getattr(resource, f"RLIMIT_{name}")
@@ -189,3 +187,23 @@ def _limits(settings: Settings) -> tuple[int, int]:
     hard = for_runs[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return for_runs
+
+
+def own_environment(without: Collection[str]) -> dict[bytes, bytes]:
+    """The environment that krond was started with and that its runs inherit, except these names.
+
+    Byte for byte, so not `os.environ`: Python adds LC_CTYPE where the locale is C, and krond may
+    have started itself again with PYTHONUTF8. Neither is meant for a job.
+    """
+    with open("/proc/self/environ", "rb") as file:  # noqa: PTH123
+        variables = dict(
+            variable.split(b"=", 1) for variable in file.read().split(b"\0") if b"=" in variable
+        )
+    before = variables.pop(RESTARTED.encode(), None)
+    if before is not None:
+        variables.pop(b"PYTHONUTF8", None)
+    if before:
+        variables[b"PYTHONUTF8"] = before
+    for name in without:
+        variables.pop(name.encode(), None)
+    return variables

@@ -1,4 +1,4 @@
-"""The settings: everything that `krond start` was told on its command line."""
+"""The settings: the command line of `krond start`."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from enum import StrEnum
 
 from kron.core.frozen import Frozen
 from kron.jobs.identity import Node
-from kron.jobs.source import Access
+from kron.jobs.source import FileAccess
 from kron.logs.event import Level
 from kron.logs.writer import Format
+from kron.runtime import DEFAULT_SLACK_S
 
-DEFAULT_SLACK_S = 5
 UNLIMITED_RUNS = 1 << 62
 
 
-class Source(StrEnum):
+class JobSource(StrEnum):
     """Where jobs are read from."""
 
     KRONTAB = "krontab"
@@ -22,21 +22,21 @@ class Source(StrEnum):
 
 
 class OnStop(StrEnum):
-    """What becomes of the runs that are going on when krond is told to stop."""
+    """What happens to active runs when krond stops."""
 
     WAIT = "wait"
     TERMINATE = "terminate"
     LEAVE = "leave"
 
 
-class Settings(Frozen):
+class KrondSettings(Frozen):
     """How krond runs."""
 
     state_dir: str
-    access: Access
+    access: FileAccess
     config: tuple[str, ...] = ()
-    """Files and directories of krontab files; none: the usual ones, as far as they exist."""
-    sources: tuple[Source, ...] = (Source.KRONTAB,)
+    """Files and directories of krontab files; if empty, the default ones that exist."""
+    sources: tuple[JobSource, ...] = (JobSource.KRONTAB,)
     node: Node = Node()
     slack_s: int = DEFAULT_SLACK_S
     most_running: int = UNLIMITED_RUNS
@@ -45,10 +45,10 @@ class Settings(Frozen):
     log_file: str = ""
     """'' for the standard error."""
     output_file: str = ""
-    """Where the standard output and error go in the background; '' in the foreground."""
+    """The file for standard output and error in the background; '' in the foreground."""
     log_format: Format = Format.TEXT
     log_level: Level = Level.INFO
     explain: bool = False
     pid_file: str = ""
     limits: tuple[tuple[str, int], ...] = ()
-    """The limits that krond and so its runs have, by the kernel's name: NOFILE, NPROC."""
+    """The limits of krond and its runs, by the kernel's name: NOFILE, NPROC."""

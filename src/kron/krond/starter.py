@@ -13,19 +13,23 @@ from collections.abc import Callable, Iterable
 
 from kron.core.duration import SECOND_NS
 from kron.core.errors import Code, KronError, quoted
-from kron.core.instant import to_text
+from kron.core.instant import optional_text
 from kron.core.policy import Concurrency
 from kron.engine.actions import Outcome
-from kron.krond.keeper import Keeper
-from kron.krond.member import Member
-from kron.krond.pending import Pending
+from kron.engine.ledger import Intent
+from kron.engine.recovery import Conclude, Sighting
+from kron.jobs.entry import Entry
+from kron.krond.evidence import Search
+from kron.krond.member import HostMember
+from kron.krond.pending import PendingRun
 from kron.krond.process.launch import StartError
-from kron.krond.process.living import boot_id, start_ticks
+from kron.krond.process.processes import Processes
 from kron.krond.run import Run
 from kron.krond.state.errors import PersistenceError
-from kron.krond.state.record import MANUAL, Ended
-from kron.krond.state.store import Store
-from kron.krond.supervisor import Supervisor
+from kron.krond.state.record import MANUAL, Ended, RunRecord
+from kron.krond.state.store import StateStore
+from kron.krond.state.writeback import WriteBack
+from kron.krond.supervisor import UNSEEN, Supervisor
 from kron.krond.surroundings import Surroundings
 from kron.krond.timers import Timers
 from kron.logs.event import Component, Event, Level
@@ -35,90 +39,147 @@ from kron.waking.clock import Clock
 FIRST_RETRY_NS = SECOND_NS // 10
 LONGEST_RETRY_NS = 5 * SECOND_NS
 SLOT = "a slot: as many runs as --max-running allows are going on"
-REPLACED = "the end of the run that it replaces"
+REPLACING = "the end of the run that it replaces"
 RESOURCES = "resources: "
 TOO_LATE = "it could not start before its deadline, waiting for "
-SUPERSEDED = "a later run replaced it before it could start"
 
 
-class Starter:
+class ProcessStarter:
     """The line of runs that are ready to start, and those that are not yet."""
 
     def __init__(
         self,
-        store: Store,
-        keeper: Keeper,
+        store: StateStore,
+        writeback: WriteBack,
         supervisor: Supervisor,
         surroundings: Surroundings,
         timers: Timers,
         journal: Journal,
         clock: Clock,
+        processes: Processes,
+        search: Search,
         *,
         most_running: int,
     ) -> None:
-        self.pending: dict[str, Pending] = {}
-        """Every run that is not there yet, by its run id."""
-        self._line: deque[Pending] = deque()
+        self.waiting: dict[str, PendingRun] = {}
+        """Every run that has not started yet, by its run id."""
+        self._line: deque[PendingRun] = deque()
         self._begun: list[tuple[Run, list[int]]] = []
+        """The runs that were started just now, each with its loggers, and not logged yet."""
         self._unwatched = 0
         """How many processes those are."""
-        """The runs that were started just now, each with its loggers, and not told of yet."""
         self._store = store
-        self._keeper = keeper
+        self._writeback = writeback
         self._supervisor = supervisor
         self._surroundings = surroundings
         self._timers = timers
         self._journal = journal
         self._clock = clock
+        self._processes = processes
+        self._search = search
         self._most_running = most_running
         self._is_closed = False
 
-    def request(self, pending: Pending, *, replaces: bool = False) -> None:
-        """Start this run as soon as it can; `go` does it. First stop those that it replaces."""
-        member = pending.member
-        earlier = list(member.waiting) if replaces else []
-        self.pending[pending.run_id] = pending
-        member.waiting.append(pending)
-        for other in earlier:
-            self.give_up(other, Outcome.SKIPPED, SUPERSEDED)
-        if replaces and member.runs:
-            pending.blockers = list(member.runs)
-            self._wait(pending, REPLACED)
-            for run in pending.blockers:
-                self._journal.of_job(
-                    Event.REPLACED_JOB,
-                    member.entry,
-                    period=pending.period or "",
-                    old_job=run.run_id,
-                    new_job=pending.run_id,
-                )
-                self._supervisor.stop(run)
-        else:
-            self._line.append(pending)
+    # The executor of `kron.runtime`
 
-    def start_by_hand(self, member: Member, on_end: Callable[[Ended], None]) -> Pending:
-        """Start a run outside any period. The job's concurrency holds for it too."""
-        concurrency = member.entry.schedule.policy.concurrency
-        is_active = bool(member.runs or member.waiting)
-        if is_active and concurrency is Concurrency.FORBID:
-            message = f"a run of {quoted(member.entry.name)} is going on, and concurrency is forbid"
+    def pending(
+        self, job: HostMember, intent: Intent, latest_s: int, *, replaces: bool
+    ) -> PendingRun:
+        """The run of a period, to be started while it is in time."""
+        return PendingRun(job, intent.run_id, intent, latest_s, replaces=replaces)
+
+    def manual(self, job: HostMember, on_end: Callable[[Ended], None]) -> PendingRun:
+        """A run outside any period. The job's concurrency holds for it too."""
+        concurrency = job.entry.schedule.policy.concurrency
+        if job.active_run and concurrency is Concurrency.FORBID:
+            message = f"a run of {quoted(job.entry.name)} is going on, and concurrency is forbid"
             raise KronError(Code.CONTROL, message, fix="wait for its end, or stop it")
-        pending = Pending(member, os.urandom(10).hex())
+        replaces = bool(job.active_run) and concurrency is Concurrency.REPLACE
+        pending = PendingRun(job, os.urandom(10).hex(), replaces=replaces)
         pending.on_end.append(on_end)
-        self._journal.of_job(Event.MANUAL_RUN, member.entry, run_id=pending.run_id)
-        self.request(pending, replaces=is_active and concurrency is Concurrency.REPLACE)
-        self._keeper.commit([member])
-        self.go()
+        self._journal.of_job(Event.MANUAL_RUN, job.entry, run_id=pending.run_id)
         return pending
 
+    def request(self, job: HostMember, pending: PendingRun) -> None:
+        """Start this run as soon as it can; `go` does it. First stop those that it replaces."""
+        self.waiting[pending.run_id] = pending
+        if not (pending.replaces and job.runs):
+            self._line.append(pending)
+            return
+        pending.blockers = list(job.runs)
+        self._wait(pending, REPLACING)
+        for run in pending.blockers:
+            self._journal.of_job(
+                Event.REPLACED_JOB,
+                job.entry,
+                period=pending.period or "",
+                old_job=run.run_id,
+                new_job=pending.run_id,
+            )
+            self._supervisor.stop(run)
+
+    def give_up(self, job: HostMember, pending: PendingRun, outcome: Outcome, reason: str) -> None:
+        """This run will not start: its period has ended."""
+        self._forget(pending)
+        if pending.nominal_s is not None:
+            job.gave_up(pending.nominal_s, outcome, reason)
+        self._end_without_run(job, pending, outcome, reason, job.active_run)
+
+    def adopt(self, job: HostMember, run: Sighting) -> None:
+        """A run of the krond before this one goes on, unless it is watched already.
+
+        The ledger may not know the period of one that is: the job was forgotten meanwhile.
+        """
+        if run.run_id in self._supervisor.runs:
+            return
+        record = RunRecord(run.run_id, run.nominal_s, run.chosen_s)
+        self._supervisor.adopt(job, record, self._search.pids[run.run_id])
+
+    def conclude(self, job: HostMember, end: Conclude) -> None:
+        """A run that the krond before this one decided on has ended unseen, or will not be."""
+        intent = end.intent
+        if end.outcome is Outcome.EXECUTED:
+            record = RunRecord(intent.run_id, intent.nominal_s, intent.chosen_s)
+            self.conclude_run(job, record, end.reason)
+            return
+        pending = PendingRun(job, intent.run_id, intent)
+        self._end_without_run(job, pending, end.outcome, end.reason, end.yields_to)
+
+    def conclude_run(self, job: HostMember, record: RunRecord, reason: str = UNSEEN) -> None:
+        """A run has ended of which nothing is left."""
+        entry, nominal_s = job.entry, record.nominal_s
+        job.remember_end(
+            Ended(
+                nominal_s=nominal_s,
+                chosen_s=record.chosen_s,
+                outcome=MANUAL if nominal_s is None else Outcome.EXECUTED.value,
+                reason=reason,
+                run_id=record.run_id,
+                started_ns=record.started_ns,
+            )
+        )
+        self._writeback.let_go(record.run_id)
+        self._writeback.then(
+            lambda: self._journal.of_job(
+                Event.EXITED,
+                entry,
+                Level.WARN,
+                period=optional_text(nominal_s),
+                run_id=record.run_id,
+                reason=reason,
+            )
+        )
+
+    # The line
+
     def close(self) -> None:
-        """Start nobody any more."""
+        """Start no more runs."""
         self._is_closed = True
 
     def go(self) -> None:
-        """Start whoever can start, in the order in which they came, then tell and note who was.
+        """Start the runs that can start, in the order of the line; then log and note them.
 
-        So nobody waits for that. Should krond be killed before it, the next one finds the runs by
+        So no start waits for the log. If krond is killed in between, the next one finds the runs by
         their environment.
         """
         try:
@@ -130,32 +191,32 @@ class Starter:
 
     def _start_line(self) -> None:
         while self._line and not self._is_closed:
-            if self._line[0].is_settled:
+            if self._line[0].is_done:
                 self._line.popleft()
             elif len(self._supervisor.runs) + len(self._begun) >= self._most_running:
-                self._tell_line()
+                self._log_line()
                 return
             else:
                 pending = self._line.popleft()
-                # Who has waited may be too late, and krond may have been stopped until now.
-                if pending.deadline is None or self._mind_deadline(pending):
+                # A run that has waited may be too late, and krond may have been stopped until now.
+                if pending.deadline is None or self._check_deadline(pending):
                     self._start(pending)
 
-    def _tell_line(self) -> None:
-        """Say what those in the line wait for, if it was not said: they are at its end."""
-        untold: list[Pending] = []
+    def _log_line(self) -> None:
+        """Log what the runs in the line wait for. Those not logged yet are at its end."""
+        unlogged: list[PendingRun] = []
         for pending in reversed(self._line):
             if pending.waits_for == SLOT:
                 break
-            if not pending.is_settled:
-                untold.append(pending)
-        for pending in reversed(untold):
+            if not pending.is_done:
+                unlogged.append(pending)
+        for pending in reversed(unlogged):
             self._wait(pending, SLOT)
-            self._mind_deadline(pending)
+            self._check_deadline(pending)
 
     def run_ended(self, run: Run) -> None:
-        """A slot is free, and whoever replaces this run need not wait for it any more."""
-        for pending in run.member.waiting:
+        """A slot is free, and the run that replaces this one no longer waits for it."""
+        for pending in run.member.pending:
             if run in pending.blockers:
                 pending.blockers.remove(run)
                 if not pending.blockers:
@@ -163,24 +224,21 @@ class Starter:
 
     def check_deadlines(self) -> None:
         """The clock was set: give up on what is too late by it."""
-        for pending in list(self.pending.values()):
+        for pending in list(self.waiting.values()):
             if pending.deadline is not None:
-                self._mind_deadline(pending)
+                self._check_deadline(pending)
 
-    def give_up(self, pending: Pending, outcome: Outcome, reason: str) -> None:
-        """This run will not start: its period has ended."""
-        self._forget(pending)
-        member = pending.member
-        if pending.nominal_s is not None and member.ledger is not None:
-            member.ledger = member.ledger.with_start_given_up(pending.nominal_s, outcome, reason)
-        self.end_without_run(pending, outcome, reason)
-
-    def end_without_run(
-        self, pending: Pending, outcome: Outcome, reason: str, active_job: str = ""
+    def _end_without_run(
+        self,
+        job: HostMember,
+        pending: PendingRun,
+        outcome: Outcome,
+        reason: str,
+        active_run: str,
     ) -> None:
-        """Remember and tell that a run which was decided on will not be; the ledger knows.
+        """Remember and log that a run which was decided on will not be; the ledger knows.
 
-        `active_job` is the run that it was skipped for, the job's latest if that is not said.
+        `active_run` is the run that it was skipped for.
         """
         ended = Ended(
             nominal_s=pending.nominal_s,
@@ -190,13 +248,16 @@ class Starter:
             run_id=pending.run_id,
             ended_ns=self._clock.now_ns(),
         )
-        pending.member.record(ended)
-        self._keeper.touch(pending.member)
-        self._tell_given_up(pending, outcome, reason, active_job or pending.member.active_job)
-        for told in pending.on_end:
-            told(ended)
+        job.remember_end(ended)
+        # A reload before it is logged changes nothing about it.
+        entry, now_s = job.entry, self._clock.now_ns() // SECOND_NS
+        self._writeback.then(
+            lambda: self._log_given_up(entry, pending, outcome, reason, active_run, now_s)
+        )
+        for observe in pending.on_end:
+            observe(ended)
 
-    def _start(self, pending: Pending) -> None:
+    def _start(self, pending: PendingRun) -> None:
         now_ns = self._clock.now_ns()
         try:
             self._supervisor.check_room(self._unwatched)
@@ -224,12 +285,11 @@ class Starter:
         self._begun.append((run, loggers))
         self._unwatched += 1 + len(loggers)
         self._forget(pending)
-        member = pending.member
-        if pending.nominal_s is not None and member.ledger is not None:
-            member.ledger = member.ledger.with_started(pending.nominal_s)
+        if pending.nominal_s is not None:
+            pending.member.started(pending.nominal_s)
 
     def _take_up(self, run: Run, loggers: Iterable[int]) -> None:
-        """Tell of a run that was started just now, watch it, and note which process it is."""
+        """Log a run that was started just now, watch it, and note which process it is."""
         self._journal.of_job(
             Event.STARTED,
             run.member.entry,
@@ -237,11 +297,11 @@ class Starter:
             period=run.period,
             run_id=run.run_id,
             pid=run.pid,
-            chosen=None if run.chosen_s is None else to_text(run.chosen_s),
+            chosen=optional_text(run.chosen_s),
         )
         self._supervisor.watch(run)
         self._reap(loggers)
-        run.ticks = start_ticks(run.pid)
+        run.ticks = self._processes.start_ticks(run.pid)
         self._note(run)
 
     def _reap(self, loggers: Iterable[int]) -> None:
@@ -250,12 +310,12 @@ class Starter:
 
     def _note(self, run: Run) -> None:
         try:
-            self._store.note_run(run.record(boot_id()))
+            self._store.note_run(run.record(self._processes.boot_id()))
         except PersistenceError as error:
             # The next krond would find it by its environment, so it is as good as noted.
             self._journal.error("note the run", str(error), run.member.entry, level=Level.WARN)
 
-    def _failed(self, pending: Pending, error: StartError) -> None:
+    def _failed(self, pending: PendingRun, error: StartError) -> None:
         entry = pending.member.entry
         level = Level.ERROR if error.for_good else Level.WARN
         if error.for_good or pending.tries == 0:
@@ -268,21 +328,21 @@ class Starter:
                 component=Component.EXECUTOR,
             )
         if error.for_good:
-            self.give_up(pending, Outcome.MISSED, error.reason)
+            self.give_up(pending.member, pending, Outcome.MISSED, error.reason)
             return
         delay_ns = min(FIRST_RETRY_NS << pending.tries, LONGEST_RETRY_NS)
         pending.tries = min(pending.tries + 1, 10)
         if not pending.waits_for:
             self._wait(pending, f"{RESOURCES}{error.reason}")
-        if self._mind_deadline(pending):
+        if self._check_deadline(pending):
             self._timers.at(self._clock.monotonic_ns() + delay_ns, lambda: self._again(pending))
 
-    def _again(self, pending: Pending) -> None:
-        if not pending.is_settled:
+    def _again(self, pending: PendingRun) -> None:
+        if not pending.is_done:
             self._line.appendleft(pending)
             self.go()
 
-    def _wait(self, pending: Pending, what: str) -> None:
+    def _wait(self, pending: PendingRun, what: str) -> None:
         pending.waits_for = what
         self._journal.of_job(
             Event.WAITING,
@@ -292,8 +352,8 @@ class Starter:
             reason=what,
         )
 
-    def _mind_deadline(self, pending: Pending) -> bool:
-        """Give up on the run if it is too late for it, and look again when it will be."""
+    def _check_deadline(self, pending: PendingRun) -> bool:
+        """Give up on the run if it is too late; else look again when it will be. True: in time."""
         if pending.deadline is not None:
             pending.deadline.cancel()
             pending.deadline = None
@@ -301,28 +361,33 @@ class Starter:
             return True
         left_ns = (pending.latest_s + 1) * SECOND_NS - self._clock.now_ns()
         if left_ns <= 0:
-            self.give_up(pending, Outcome.MISSED, f"{TOO_LATE}{pending.waits_for}")
+            self.give_up(pending.member, pending, Outcome.MISSED, f"{TOO_LATE}{pending.waits_for}")
             return False
         pending.deadline = self._timers.at(
             self._clock.monotonic_ns() + left_ns, lambda: self._look_again(pending)
         )
         return True
 
-    def _look_again(self, pending: Pending) -> None:
+    def _look_again(self, pending: PendingRun) -> None:
         pending.deadline = None
-        self._mind_deadline(pending)
+        self._check_deadline(pending)
 
-    def _forget(self, pending: Pending) -> None:
-        pending.is_settled = True
+    def _forget(self, pending: PendingRun) -> None:
+        pending.is_done = True
         if pending.deadline is not None:
             pending.deadline.cancel()
-        del self.pending[pending.run_id]
-        pending.member.waiting.remove(pending)
+        del self.waiting[pending.run_id]
+        pending.member.pending.remove(pending)
 
-    def _tell_given_up(
-        self, pending: Pending, outcome: Outcome, reason: str, active_job: str
+    def _log_given_up(
+        self,
+        entry: Entry,
+        pending: PendingRun,
+        outcome: Outcome,
+        reason: str,
+        active_job: str,
+        now_s: int,
     ) -> None:
-        entry = pending.member.entry
         if pending.nominal_s is None or pending.chosen_s is None:
             run_id = pending.run_id
             self._journal.of_job(Event.EXITED, entry, Level.WARN, run_id=run_id, reason=reason)
@@ -330,5 +395,4 @@ class Starter:
         if outcome is Outcome.SKIPPED:
             self._journal.skipped(entry, pending.period or "", active_job=active_job)
             return
-        now_s = self._clock.now_ns() // SECOND_NS
         self._journal.missed(entry, pending.period or "", now_s, reason, chosen_s=pending.chosen_s)

@@ -1,8 +1,8 @@
-"""The supervisor: watches runs, stops those that take too long, and tells how each one ended.
+"""The supervisor: watches runs, stops those that take too long, and says how each one ended.
 
 A run is a session of its own with one process group. To stop it is to stop the group: TERM, the
 grace of its job, KILL. Until then its first process is not reaped, so that its pid, which is the
-group's number, cannot become somebody else's.
+group's number, cannot become that of another process.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import os
 import select
 import signal
 from collections.abc import Callable
-from contextlib import suppress
 
 from kron.core.duration import SECOND_NS, format_duration
+from kron.krond.member import HostMember
 from kron.krond.poller import Poller
 from kron.krond.process.failure import StartError
-from kron.krond.process.living import children, is_alive, members
+from kron.krond.process.processes import Processes
 from kron.krond.run import Run, Stage
-from kron.krond.state.record import Ended
+from kron.krond.state.record import Ended, RunRecord
 from kron.krond.timers import Timers
 from kron.logs.event import Component, Event, Level
 from kron.logs.journal import Journal
@@ -28,7 +28,7 @@ UNSEEN = "krond was not its parent when it ended, so its result is unknown"
 
 
 class Supervisor:
-    """All runs that are going on. `on_end` is told of each that has ended."""
+    """All runs that are going on. `on_end` is called with each end."""
 
     def __init__(
         self,
@@ -36,9 +36,11 @@ class Supervisor:
         timers: Timers,
         journal: Journal,
         clock: Clock,
+        processes: Processes,
         on_end: Callable[[Run, Ended], None],
     ) -> None:
         self.runs: dict[str, Run] = {}
+        self._processes = processes
         self._poller = poller
         self._timers = timers
         self._journal = journal
@@ -65,6 +67,26 @@ class Supervisor:
         if not self._watch_process(run, run.pid):  # adopted, and gone in this very moment
             self._finish(run)
 
+    def adopt(self, member: HostMember, record: RunRecord, pid: int) -> None:
+        """Look after a run that a krond before this one started."""
+        ticks = self._processes.start_ticks(pid)
+        age_ns = self._processes.age_ns(ticks) if ticks is not None else 0
+        run = Run(
+            member,
+            record.run_id,
+            record.nominal_s,
+            record.chosen_s,
+            pid,
+            ticks,
+            self._clock.now_ns() - age_ns,
+            self._clock.monotonic_ns() - age_ns,
+            is_adopted=True,
+        )
+        self._journal.of_job(
+            Event.ADOPTED, member.entry, period=run.period, run_id=run.run_id, pid=pid
+        )
+        self.watch(run)
+
     def stop(self, run: Run, *, is_timeout: bool = False) -> None:
         """Ask the run's group to end, and see to it that it does."""
         if run.stage is not Stage.RUNNING:
@@ -73,7 +95,7 @@ class Supervisor:
         if run.timer is not None:
             run.timer.cancel()
         if is_timeout:
-            self._tell_timeout(run, signal.SIGTERM)
+            self._log_timeout(run, signal.SIGTERM)
         self._signal(run, signal.SIGTERM)
         self._signal(run, signal.SIGCONT)  # one that is stopped would not even notice
         run.timer = self._timers.at(
@@ -84,34 +106,34 @@ class Supervisor:
     def reap(self, pid: int) -> None:
         """Look after a process that helps a run: it only has to be reaped when it ends."""
         try:
-            descriptor = os.pidfd_open(pid)
+            descriptor = self._processes.watch(pid)
         except OSError:
             return  # too many open files: it is reaped when krond ends
 
         def ended(_: int) -> None:
             self._poller.remove(descriptor)
             os.close(descriptor)
-            _reap_if_there(pid)
+            self._processes.reap_if_ended(pid)
 
         self._poller.add(descriptor, select.EPOLLIN, ended)
 
     def reap_strays(self) -> None:
         """As process 1 of a container krond is given every orphan; none is left a zombie."""
         own = {run.pid for run in self.runs.values()}
-        for pid in children():
+        for pid in self._processes.children():
             if pid not in own:
-                _reap_if_there(pid)
+                self._processes.reap_if_ended(pid)
 
     def _kill(self, run: Run, *, is_timeout: bool) -> None:
         run.stage = Stage.KILLED
         if is_timeout:
-            self._tell_timeout(run, signal.SIGKILL)
+            self._log_timeout(run, signal.SIGKILL)
         self._signal(run, signal.SIGKILL)
         if run.is_over:  # only others of its group were left
             self._unwatch(run)
             self._finish(run)
 
-    def _tell_timeout(self, run: Run, number: signal.Signals) -> None:
+    def _log_timeout(self, run: Run, number: signal.Signals) -> None:
         self._journal.of_job(
             Event.TIMEOUT,
             run.member.entry,
@@ -122,12 +144,15 @@ class Supervisor:
         )
 
     def _signal(self, run: Run, number: signal.Signals) -> None:
-        if run.is_adopted and not is_alive(run.pid, run.ticks or 0) and not members(run.pid):
-            return  # not our child: its number may be somebody else's by now
+        processes = self._processes
+        if (
+            run.is_adopted
+            and not processes.is_alive(run.pid, run.ticks or 0)
+            and not processes.members(run.pid)
+        ):
+            return  # not our child: its number may be another process's by now
         try:
-            os.killpg(run.pid, number)
-        except ProcessLookupError:
-            pass
+            processes.signal_group(run.pid, number)
         except PermissionError as error:
             self._journal.error(
                 f"send {number.name}",
@@ -139,7 +164,7 @@ class Supervisor:
 
     def _watch_process(self, run: Run, pid: int) -> bool:
         try:
-            run.watched = os.pidfd_open(pid)
+            run.watched = self._processes.watch(pid)
         except ProcessLookupError:
             return False
         self._poller.add(run.watched, select.EPOLLIN, lambda _: self._process_ended(run))
@@ -155,7 +180,9 @@ class Supervisor:
         self._unwatch(run)
         run.is_over = True
         if run.stage is Stage.ASKED and any(
-            self._watch_process(run, pid) for pid in members(run.pid) if pid != run.pid
+            self._watch_process(run, pid)
+            for pid in self._processes.members(run.pid)
+            if pid != run.pid
         ):
             return  # the rest of its group has the rest of the grace
         self._finish(run)
@@ -163,7 +190,7 @@ class Supervisor:
     def _finish(self, run: Run) -> None:
         if run.timer is not None:
             run.timer.cancel()
-        exit_code, number = (None, None) if run.is_adopted else _reaped(run.pid)
+        exit_code, number = (None, None) if run.is_adopted else self._processes.reap(run.pid)
         del self.runs[run.run_id]
         run.member.runs.remove(run)
         reason = UNSEEN if run.is_adopted else ""
@@ -179,21 +206,6 @@ class Supervisor:
             reason=reason or None,
         )
         self._on_end(run, run.ended(self._clock.now_ns(), exit_code, number, reason))
-
-
-def _reap_if_there(pid: int) -> None:
-    """Reap a child that has ended, unless that was done already."""
-    with suppress(ChildProcessError):
-        os.waitpid(pid, os.WNOHANG)
-
-
-def _reaped(pid: int) -> tuple[int | None, int | None]:
-    """The exit code of a child that has ended, or the signal that ended it."""
-    result = os.waitid(os.P_PID, pid, os.WEXITED)
-    assert result is not None  # only with WNOHANG
-    if result.si_code == os.CLD_EXITED:
-        return result.si_status, None
-    return None, result.si_status
 
 
 def signal_name(number: int) -> str:

@@ -1,8 +1,8 @@
 """Directories that are watched for edits, through inotify.
 
 For `--source cron`, where people expect an edited crontab to take effect by itself. A watch only
-says that it is time to read again: what to read, and whether to trust it, is for the reader.
-Edits of a file that is only linked to from a watched directory are not seen.
+reports that something changed: the reader decides what to read and whether to trust it. Edits of a
+file that a watched directory only links to are not noticed.
 """
 
 from __future__ import annotations
@@ -31,22 +31,16 @@ _ALWAYS_COUNTS = _ITSELF | _IN_UNMOUNT | _IN_Q_OVERFLOW
 
 _HEADER = struct.Struct("iIII")  # watch, mask, cookie, length of the name
 _READ_BYTES = 65_536
-_MOST_READS = 64  # the queue is drained by 20 or so; who keeps filling it must not hold us up
+_MOST_READS = 64  # 20 or so empty the queue; a process that keeps filling it must not block us
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_inotify_init1 = _libc.inotify_init1
-_inotify_init1.argtypes = (ctypes.c_int,)
-_inotify_add_watch = _libc.inotify_add_watch
-_inotify_add_watch.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_uint32)
-_inotify_rm_watch = _libc.inotify_rm_watch
-_inotify_rm_watch.argtypes = (ctypes.c_int, ctypes.c_int)
 
 
 class Watch:
-    """Says when something in its directories has changed."""
+    """Reports when something in its directories has changed."""
 
     def __init__(self) -> None:
-        descriptor: int = _inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
+        descriptor: int = _libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
         if descriptor < 0:
             raise _error("inotify_init1")
         self._descriptor = descriptor
@@ -57,14 +51,16 @@ class Watch:
         return self._descriptor
 
     def add(self, directory: str, names: Collection[str] = ()) -> bool:
-        """Watch a directory, or only these names in it. False: there is no such directory.
+        """Watch a directory, or only these names in it. False: the directory does not exist.
 
-        To add one again is right after every change: it may have been deleted and made anew.
+        Add it again after every change: it may have been deleted and created again.
         """
         path = os.fsencode(directory)
         if b"\0" in path:
             raise ValueError("embedded null byte")  # as os.open would: C would see half the path
-        watch: int = _inotify_add_watch(self._descriptor, path, _ENTRIES | _ITSELF | _IN_ONLYDIR)
+        watch: int = _libc.inotify_add_watch(
+            self._descriptor, path, _ENTRIES | _ITSELF | _IN_ONLYDIR
+        )
         if watch < 0:
             error = _error("inotify_add_watch", directory)
             if isinstance(error, FileNotFoundError | NotADirectoryError):
@@ -74,7 +70,7 @@ class Watch:
         return True
 
     def read(self) -> bool:
-        """Whether something changed since the last reading; too much to be listed is a change."""
+        """Whether something changed since the last call. A queue that overflowed is a change."""
         is_changed = False
         for _ in range(_MOST_READS):
             try:
@@ -84,12 +80,6 @@ class Watch:
             is_changed |= self._take(events)
         return is_changed
 
-    def close(self) -> None:
-        """Give the descriptor back. A second time does nothing."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
-
     def _take(self, events: bytes) -> bool:
         is_changed = False
         place = 0
@@ -97,15 +87,15 @@ class Watch:
             watch, mask, _, length = _HEADER.unpack_from(events, place)
             place += _HEADER.size + length
             if mask & _IN_IGNORED:
-                self._names.pop(watch, None)  # the kernel has forgotten it
+                self._names.pop(watch, None)  # the kernel has removed it
                 continue
             names = self._names.get(watch, frozenset())
             name = events[place - length : place].rstrip(b"\0")
             is_changed |= bool(mask & _ALWAYS_COUNTS) or not names or name in names
             if mask & _IN_MOVE_SELF:
-                # By its name there is another directory now, or none. A failure means that it
-                # is gone already.
-                _inotify_rm_watch(self._descriptor, watch)
+                # The path now belongs to another directory, or to none. If this fails, the watch
+                # is already gone.
+                _libc.inotify_rm_watch(self._descriptor, watch)
         return is_changed
 
 

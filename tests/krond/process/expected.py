@@ -19,12 +19,12 @@ def needs(*programs: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(bool(missing), reason=f"there is no {', '.join(missing)} here")
 
 
-def refused(scene: Scene, what: Launch, open_files: tuple[int, int] | None = None) -> StartError:
+def refused(scene: Scene, what: Launch) -> StartError:
     """The error of a start that fails. It leaves nothing: no process, no proof, no descriptor."""
     had_proof = os.path.lexists(what.proof)
     before = surroundings()
     with pytest.raises(StartError) as caught:
-        launch(what, open_files=open_files)
+        launch(what)
     assert surroundings() == before
     assert no_child_is_left()
     assert os.path.lexists(what.proof) == had_proof

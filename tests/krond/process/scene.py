@@ -1,4 +1,4 @@
-"""A place to start real processes in, and to hear from them what they see of themselves."""
+"""A place to start real processes, which report what they see of themselves."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from kron.jobs.task import Task
 from kron.krond.process.launch import Launch, launch
 
 USER = 54_321
-"""A user that nobody has."""
+"""A user id without an account."""
 GROUP = 54_322
 OTHER = 54_323
 STRANGER = 54_324
+
+OF_TASK = {"cwd", "cwd_may_lack", "umask", "limits", "nice"}
 
 
 class Scene:
@@ -35,29 +38,17 @@ class Scene:
 
     def launch_of(self, *argv: str, **changes: Any) -> Launch:
         """A launch of this command, with nothing special about it but these changes."""
-        plain = Launch(
-            argv=argv,
-            env={b"PATH": b"/usr/bin:/bin"},
-            proof=str(self.proof),
-            account=None,
-            cwd="",
-            cwd_may_lack=False,
-            umask=None,
-            limits=(),
-            nice=None,
-            stdin=self.null,
-            stdout=self.null,
-            stderr=self.null,
-        )
+        of_task = {key: changes.pop(key) for key in OF_TASK & changes.keys()}
+        task = Task(" ".join(argv), argv, **of_task)
+        env = {b"PATH": b"/usr/bin:/bin"}
+        plain = Launch(task, env, str(self.proof), None, self.null, self.null, self.null)
         return plain.replace(**changes)
 
-    def told(
-        self, what: Launch, *, open_files: tuple[int, int] | None = None, status: int = 0
-    ) -> bytes:
-        """What it writes to its standard output. Its proof is looked at, and removed."""
+    def output(self, what: Launch, *, status: int = 0) -> bytes:
+        """What it writes to its standard output. Checks its proof and removes it."""
         reading, writing = os.pipe()
         try:
-            pid = launch(what.replace(stdout=writing), open_files=open_files)
+            pid = launch(what.replace(stdout=writing))
         finally:
             os.close(writing)
         with os.fdopen(reading, "rb") as pipe:
@@ -68,11 +59,9 @@ class Scene:
         self.proof.unlink()
         return text
 
-    def sees(self, file: str, open_files: tuple[int, int] | None = None, **changes: Any) -> bytes:
+    def sees(self, file: str, **changes: Any) -> bytes:
         """What a child reads in its own /proc/self/<file>."""
-        return self.told(
-            self.launch_of("/bin/cat", f"/proc/self/{file}", **changes), open_files=open_files
-        )
+        return self.output(self.launch_of("/bin/cat", f"/proc/self/{file}", **changes))
 
     def status(self, **changes: Any) -> dict[str, str]:
         """The child's /proc/self/status."""
@@ -103,7 +92,7 @@ def scene() -> Iterator[Scene]:
 
 
 def surroundings() -> Mapping[str, object]:
-    """What a start must not change about whoever asks for it."""
+    """What a start must not change in the process that asks for it."""
     umask = os.umask(0o022)
     os.umask(umask)
     status = Path("/proc/self/status").read_text().splitlines()

@@ -75,35 +75,35 @@ def test_an_account_is_found(user: str, group: str, account: Account) -> None:
 @pytest.mark.parametrize(
     ("user", "group", "reason"),
     [
-        ("nobody-at-all", "", 'there is no user "nobody-at-all"'),
-        ("nobody-at-all", "nothing", 'there is no group "nothing"'),
-        ("somebody", "nothing", 'there is no group "nothing"'),
-        ("", "nothing", 'there is no group "nothing"'),
-        ("4294967295", "staff", 'there is no user "4294967295"'),
-        ("99999999999999999999", "staff", 'there is no user "99999999999999999999"'),
-        ("-1", "staff", 'there is no user "-1"'),
-        ("+1", "staff", 'there is no user "+1"'),
-        ("٣", "staff", 'there is no user "٣"'),
-        ("somebody", "4294967295", 'there is no group "4294967295"'),
+        ("nobody-at-all", "", 'user "nobody-at-all" does not exist'),
+        ("nobody-at-all", "nothing", 'group "nothing" does not exist'),
+        ("somebody", "nothing", 'group "nothing" does not exist'),
+        ("", "nothing", 'group "nothing" does not exist'),
+        ("4294967295", "staff", 'user "4294967295" does not exist'),
+        ("99999999999999999999", "staff", 'user "99999999999999999999" does not exist'),
+        ("-1", "staff", 'user "-1" does not exist'),
+        ("+1", "staff", 'user "+1" does not exist'),
+        ("٣", "staff", 'user "٣" does not exist'),
+        ("somebody", "4294967295", 'group "4294967295" does not exist'),
         (
             "evil",
             "",
-            'the number of user "evil" is 4294967295, which the kernel takes for none',
+            'the number of user "evil" is 4294967295, which the kernel does not accept',
         ),
         (
             "odd",
             "",
-            'the number of the group of user "odd" is 4294967295, which the kernel takes for none',
+            'the number of the group of user "odd" is 4294967295, which the kernel does not accept',
         ),
         (
             "somebody",
             "evil",
-            'the number of group "evil" is 4294967295, which the kernel takes for none',
+            'the number of group "evil" is 4294967295, which the kernel does not accept',
         ),
         (
             "4713",
             "",
-            'user "4713" is a number without a name, so its group is not known: add group=',
+            'user "4713" has no account, so its group is not known: add group=',
         ),
     ],
 )
@@ -115,9 +115,9 @@ def test_what_is_not_there_is_refused_for_good(user: str, group: str, reason: st
 
 @pytest.mark.parametrize("name", ["a\0b", "\ud800", "x" * 100_000, ":", "\n", "ro ot"])
 def test_a_text_that_can_be_no_name_is_refused(name: str) -> None:
-    with pytest.raises(StartError, match="there is no user"):
+    with pytest.raises(StartError, match=r"user .* does not exist"):
         find_account(name, "")
-    with pytest.raises(StartError, match="there is no group"):
+    with pytest.raises(StartError, match=r"group .* does not exist"):
         find_account("", name)
 
 
@@ -180,7 +180,7 @@ def test_a_krond_that_is_not_root_runs_its_own_jobs_and_no_others(groups: list[i
         'only root can switch to user "0"',
         'only root can switch to group "root"',
         'only root can switch to group "root"',
-        'there is no user "no-such-user"',
+        'user "no-such-user" does not exist',
     ]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from kron.jobs.task import Resource
+from kron.jobs.task import LimitedResource
 from kron.krond.process.account import Account
 from kron.krond.process.launch import StartError, launch
 from tests.krond.process.expected import needs, needs_root, refused
@@ -63,15 +63,19 @@ def test_everything_else_is_as_in_any_run(scene: Scene) -> None:
         "umask": 0o123,
         "cwd": "/usr",
         "nice": -3,
-        "limits": ((Resource.NPROC, 77), (Resource.NOFILE, 8), (Resource.AS, 64 << 20)),
+        "limits": (
+            (LimitedResource.NPROC, 77),
+            (LimitedResource.NOFILE, 8),
+            (LimitedResource.AS, 64 << 20),
+        ),
     }
     try:
         status = scene.status(**changes)
         assert status["Umask"] == "0123"
         assert int(status["SigBlk"], 16) == int(status["SigCgt"], 16) == 0
         assert scene.sees("environ", **changes) == b"A=\xff\0"
-        assert scene.told(scene.launch_of("/bin/pwd", **changes)) == b"/usr\n"
-        listing = scene.told(scene.launch_of("/bin/ls", "/proc/self/fd", **changes))
+        assert scene.output(scene.launch_of("/bin/pwd", **changes)) == b"/usr\n"
+        listing = scene.output(scene.launch_of("/bin/ls", "/proc/self/fd", **changes))
         assert listing.split() == [b"0", b"1", b"2", b"3"]
         limits = scene.limits(**changes)
         assert limits["Max processes"] == ("77", "77")
@@ -84,7 +88,7 @@ def test_everything_else_is_as_in_any_run(scene: Scene) -> None:
 
 
 def test_the_proof_belongs_to_krond(scene: Scene) -> None:
-    scene.told(scene.launch_of("/bin/true", account=ACCOUNT))  # it looks at the owner
+    scene.output(scene.launch_of("/bin/true", account=ACCOUNT))  # it looks at the owner
 
 
 @pytest.mark.parametrize("mode", [0o000, 0o700])
@@ -98,7 +102,7 @@ def test_a_directory_that_the_user_cannot_enter_stops_the_run(scene: Scene, mode
     assert error.reason == f'its directory "{closed}" cannot be entered: Permission denied'
     assert error.for_good
     what = scene.launch_of("/bin/pwd", account=ACCOUNT, cwd=str(closed), cwd_may_lack=True)
-    assert scene.told(what) == b"/\n"
+    assert scene.output(what) == b"/\n"
 
 
 def test_a_program_is_searched_for_with_the_rights_of_the_user(scene: Scene) -> None:
@@ -111,11 +115,11 @@ def test_a_program_is_searched_for_with_the_rights_of_the_user(scene: Scene) -> 
         directory.chmod(mode)
     both = f"{scene.path}/closed:{scene.path}/open".encode()
     only = f"{scene.path}/closed".encode()
-    assert scene.told(scene.launch_of("hello", env={b"PATH": both})) == b"closed\n"
+    assert scene.output(scene.launch_of("hello", env={b"PATH": both})) == b"closed\n"
     what = scene.launch_of("hello", env={b"PATH": both}, account=ACCOUNT)
-    assert scene.told(what) == b"open\n"
+    assert scene.output(what) == b"open\n"
     error = refused(scene, scene.launch_of("hello", env={b"PATH": only}, account=ACCOUNT))
-    assert error.reason == 'there is no program "hello" in PATH'
+    assert error.reason == 'PATH has no program "hello"'
 
 
 def test_a_program_that_the_user_may_not_execute_is_not_executed(scene: Scene) -> None:
@@ -150,7 +154,9 @@ def test_the_limit_of_processes_stops_a_run_for_now_only(scene: Scene) -> None:
     try:
         with pytest.raises(StartError) as caught:
             launch(
-                scene.launch_of("/bin/touch", ran, account=ACCOUNT, limits=((Resource.NPROC, 1),))
+                scene.launch_of(
+                    "/bin/touch", ran, account=ACCOUNT, limits=((LimitedResource.NPROC, 1),)
+                )
             )
     finally:
         for pid in pids:
@@ -253,9 +259,15 @@ def test_nothing_is_executed_when_privileges_do_not_drop(
 @pytest.mark.parametrize(
     ("injected", "reason"),
     [
-        ("clone,clone3,fork,vfork:error=EAGAIN", "no process can be made: Resource temporarily"),
+        (
+            "clone,clone3,fork,vfork:error=EAGAIN",
+            "no process can be made: Resource temporarily",
+        ),
         ("clone,clone3,fork,vfork:error=ENOMEM", "no process can be made: Cannot allocate memory"),
-        ("execve:error=EAGAIN", 'the program "/bin/touch" cannot be started: Resource temporarily'),
+        (
+            "execve:error=EAGAIN",
+            'the program "/bin/touch" cannot be started: Resource temporarily',
+        ),
         ("execve:error=ENOMEM", 'the program "/bin/touch" cannot be started: Cannot allocate'),
         ("execve:error=ENFILE", 'the program "/bin/touch" cannot be started: Too many open files'),
     ],
@@ -289,7 +301,7 @@ def test_the_program_of_these_tests_runs_when_nothing_is_broken(scene: Scene) ->
 )
 def test_no_output_is_opened_with_krond_s_own_rights(scene: Scene, injected: str) -> None:
     answer = broken(scene, strace(injected), "output")
-    assert answer["reason"].startswith("krond cannot take on the ")
+    assert answer["reason"].startswith("krond cannot switch to the ")
     assert list((scene.path / "open").iterdir()) == []
     assert answer["unchanged"]
 

@@ -13,7 +13,7 @@ from errno import EIO
 
 import pytest
 
-from kron.jobs.task import Resource
+from kron.jobs.task import LimitedResource, Task
 from kron.krond.process import forked, spawned
 from kron.krond.process import launch as launch_module
 from kron.krond.process.launch import Launch, StartError, launch
@@ -45,20 +45,20 @@ Making = Callable[[Scene], Launch]
 FAILURES: dict[str, tuple[Making, str]] = {
     "no-such-program": (
         lambda s: s.launch_of("/no/such/program", "--secret"),
-        'there is no program "/no/such/program"',
+        'the program "/no/such/program" does not exist',
     ),
     "no-such-relative-program": (
         lambda s: s.launch_of("./program", cwd="/usr"),
-        'there is no program "./program"',
+        'the program "./program" does not exist',
     ),
     "no-such-program-in-path": (
         lambda s: s.launch_of("no-such-program"),
-        'there is no program "no-such-program" in PATH',
+        'PATH has no program "no-such-program"',
     ),
     "not-executable": (
         lambda s: s.launch_of(file(s, "#!/bin/sh\n", 0o644)),
         'the program "{path}/file" may not be executed: '
-        "look at its mode, its directories and its mount",
+        "check its mode, its directories and its mount",
     ),
     "not-executable-in-path": (
         lambda s: _in_path(s, "file", 0o644),
@@ -71,11 +71,11 @@ FAILURES: dict[str, tuple[Making, str]] = {
     ),
     "script-without-an-interpreter": (
         lambda s: s.launch_of(file(s, "touch ran\n")),
-        '"{path}/file" is no program: a script needs a first line such as #!/bin/sh',
+        '"{path}/file" is not a program: a script needs a first line such as #!/bin/sh',
     ),
     "script-in-path-without-an-interpreter": (
-        lambda s: _in_path(s, "file", 0o755).replace(argv=(file(s, "touch ran\n"),)),
-        '"{path}/file" is no program: a script needs a first line such as #!/bin/sh',
+        lambda s: _in_path(s, "file", 0o755).replace(task=Task("", (file(s, "touch ran\n"),))),
+        '"{path}/file" is not a program: a script needs a first line such as #!/bin/sh',
     ),
     "script-with-a-missing-interpreter": (
         lambda s: s.launch_of(file(s, "#!/no/such/sh\n")),
@@ -83,38 +83,38 @@ FAILURES: dict[str, tuple[Making, str]] = {
     ),
     "empty-file": (
         lambda s: s.launch_of(file(s, "")),
-        '"{path}/file" is no program: a script needs a first line such as #!/bin/sh',
+        '"{path}/file" is not a program: a script needs a first line such as #!/bin/sh',
     ),
-    "no-words": (lambda s: s.launch_of(), 'there is no program ""'),
-    "empty-word": (lambda s: s.launch_of(""), 'there is no program ""'),
+    "no-words": (lambda s: s.launch_of(), 'the program "" does not exist'),
+    "empty-word": (lambda s: s.launch_of(""), 'the program "" does not exist'),
     "nul-in-a-word": (
         lambda s: s.launch_of("/bin/true", "a\0b"),
-        'the command of "/bin/true" or its environment holds a NUL byte, or a variable has no name',
+        'the command of "/bin/true" or its environment has a NUL byte, or a variable has no name',
     ),
     "nul-in-the-program": (
         lambda s: s.launch_of("/bin/tr\0ue"),
-        'the command of "/bin/tr\\x00ue" or its environment holds a NUL byte, '
+        'the command of "/bin/tr\\x00ue" or its environment has a NUL byte, '
         "or a variable has no name",
     ),
     "nul-in-the-name-of-a-program-in-path": (
         lambda s: s.launch_of("tr\0ue"),
-        'the command of "tr\\x00ue" or its environment holds a NUL byte, or a variable has no name',
+        'the command of "tr\\x00ue" or its environment has a NUL byte, or a variable has no name',
     ),
     "a-variable-with-two-names": (
         lambda s: s.launch_of("/bin/true", env={b"A=B": b"a"}),
-        'the command of "/bin/true" or its environment holds a NUL byte, or a variable has no name',
+        'the command of "/bin/true" or its environment has a NUL byte, or a variable has no name',
     ),
     "nul-in-the-environment": (
         lambda s: s.launch_of("/bin/true", env={b"A": b"a\0b"}),
-        'the command of "/bin/true" or its environment holds a NUL byte, or a variable has no name',
+        'the command of "/bin/true" or its environment has a NUL byte, or a variable has no name',
     ),
     "a-variable-without-a-name": (
         lambda s: s.launch_of("/bin/true", env={b"": b"a"}),
-        'the command of "/bin/true" or its environment holds a NUL byte, or a variable has no name',
+        'the command of "/bin/true" or its environment has a NUL byte, or a variable has no name',
     ),
     "lone-surrogate": (
         lambda s: s.launch_of("/bin/true", "\ud800"),
-        'the command of "/bin/true" or its environment holds a NUL byte, or a variable has no name',
+        'the command of "/bin/true" or its environment has a NUL byte, or a variable has no name',
     ),
     "too-long": (
         lambda s: s.launch_of("/bin/true", "x" * 200_000),
@@ -170,7 +170,7 @@ def test_what_has_its_proof_is_never_started_again(scene: Scene, kind: str) -> N
         scene.launch_of("/bin/touch", ran, env={b"A": b"a\0b"}),
     ):
         error = refused(scene, what)
-        assert error.reason == "its proof is there already: it has been started before"
+        assert error.reason == "its proof exists already: it has been started before"
         assert error.for_good
     if kind == "full":
         assert scene.proof.read_text() == "pid=1"
@@ -183,7 +183,7 @@ def test_a_proof_that_appears_in_the_last_moment_is_another_s_and_stays(
 ) -> None:
     """As if it had not been there when krond looked: the child's own attempt decides."""
     monkeypatch.setattr(launch_module, "seal", lambda: scene.proof.write_text("another"))
-    with pytest.raises(StartError, match="its proof is there already"):
+    with pytest.raises(StartError, match="its proof exists already"):
         launch(scene.launch_of("/bin/touch", str(scene.path / "ran")))
     assert scene.proof.read_text() == "another"
     assert not (scene.path / "ran").exists()
@@ -225,7 +225,8 @@ def test_a_proof_that_cannot_be_removed_makes_a_failure_one_for_good(
     monkeypatch.undo()
     assert caught.value.for_good
     assert caught.value.reason == (
-        'there is no program "/no/such/program"; nor can its proof be removed: Input/output error'
+        'the program "/no/such/program" does not exist; '
+        "its proof cannot be removed: Input/output error"
     )
     assert no_child_is_left()
 
@@ -234,12 +235,12 @@ def test_a_proof_that_cannot_be_removed_makes_a_failure_one_for_good(
     ("changes", "reason"),
     [
         pytest.param(
-            {"limits": ((Resource.NOFILE, 2**31),)},
+            {"limits": ((LimitedResource.NOFILE, 2**31),)},
             "a limit is higher than krond's own, and krond may not raise it",
             id="more-than-the-kernel-has",
         ),
         pytest.param(
-            {"limits": ((Resource.CORE, 2**70),)},
+            {"limits": ((LimitedResource.CORE, 2**70),)},
             "its limits cannot be set: Invalid argument",
             id="no-number-of-the-kernel's",
         ),
@@ -260,7 +261,7 @@ def test_a_child_that_hangs_is_ended_and_the_others_do_not_wait_for_it(
     with monkeypatch.context() as patch:
         patch.setattr(forked, "enter_directory", lambda _: time.sleep(60))
         error = refused(scene, scene.launch_of("/bin/true", cwd="/", nice=0))
-    assert error.reason.startswith("it hung before its program was executed")
+    assert error.reason.startswith("it hung before its program began")
     assert error.for_good
     assert forked._unreaped == []
 
@@ -280,11 +281,13 @@ def test_whatever_goes_wrong_in_the_child_it_never_goes_on_as_a_second_krond(
     assert error.for_good == (raised is not MemoryError)
 
 
+@pytest.mark.heavy
 def test_a_reason_tells_no_arguments_and_no_environment(scene: Scene) -> None:
     for name, (make, _) in FAILURES.items():
         what = make(scene)
+        argv = what.task.argv
         secret = what.replace(
-            argv=(*what.argv, "--password=hunter2") if what.argv else (),
+            task=what.task.replace(argv=(*argv, "--password=hunter2") if argv else ()),
             env={**what.env, b"TOKEN": b"hunter2"},
         )
         for suits in (spawned.suits, lambda *_: False):

@@ -5,6 +5,7 @@ Every promise is kept by both ways of starting, and checked from inside the chil
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import resource
@@ -20,10 +21,10 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from kron.jobs.task import UNLIMITED, Resource
-from kron.krond.process import descriptors as descriptors_module
+from kron.jobs.task import UNLIMITED, LimitedResource
+from kron.krond.process import child as child_module
 from kron.krond.process import forked, spawned
-from kron.krond.process.failure import Stage
+from kron.krond.process.failure import StartStage
 from kron.krond.process.launch import launch
 from tests.krond.process.scene import Scene, no_child_is_left, surroundings
 from tests.krond.process.scene import scene as scene_of_its_own
@@ -70,23 +71,23 @@ class TestBothWays:
 
     def test_words_reach_the_program_as_the_bytes_that_they_were(self, scene: Scene) -> None:
         words = ["", "a b", "\udcff\udcfe", "é", "$HOME", "*", "-n", "`id`"]
-        text = scene.told(scene.launch_of("/usr/bin/printf", "%s|", *words))
+        text = scene.output(scene.launch_of("/usr/bin/printf", "%s|", *words))
         assert text == b"|".join([*(w.encode("utf-8", "surrogateescape") for w in words), b""])
 
     def test_the_program_gets_its_own_name_as_it_was_written(self, scene: Scene) -> None:
-        assert scene.told(scene.launch_of("sh", "-c", "echo $0; cat /proc/$$/cmdline")) == (
+        assert scene.output(scene.launch_of("sh", "-c", "echo $0; cat /proc/$$/cmdline")) == (
             b"sh\nsh\0-c\0echo $0; cat /proc/$$/cmdline\0"
         )
 
     def test_no_descriptor_but_three_is_there(self, scene: Scene) -> None:
-        # Left open for its children by whoever started krond, one of them far up.
+        # Left open by the process that started krond, one of them with a high number.
         open_ = [os.open("/etc", os.O_RDONLY), os.open(os.devnull, os.O_WRONLY), *os.pipe()]
         far = os.dup2(open_[0], 900)
         for descriptor in (*open_, far):
             os.set_inheritable(descriptor, True)
         try:
             # The fourth is ls's own, for the listing.
-            shown = scene.told(scene.launch_of("/bin/ls", "/proc/self/fd"))
+            shown = scene.output(scene.launch_of("/bin/ls", "/proc/self/fd"))
         finally:
             for descriptor in (*open_, far):
                 os.close(descriptor)
@@ -95,12 +96,12 @@ class TestBothWays:
     def test_no_descriptor_but_three_is_there_on_a_kernel_without_close_range(
         self, scene: Scene, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(descriptors_module, "mark_close_on_exec", lambda _: False)
-        monkeypatch.setattr(descriptors_module._Sealing, "done", False)
+        monkeypatch.setattr(child_module, "mark_close_on_exec", lambda _: False)
+        child_module._seal_inherited.cache_clear()
         descriptor = os.open("/etc", os.O_RDONLY)
         os.set_inheritable(descriptor, True)
         try:
-            shown = scene.told(scene.launch_of("/bin/ls", "/proc/self/fd"))
+            shown = scene.output(scene.launch_of("/bin/ls", "/proc/self/fd"))
         finally:
             os.close(descriptor)
         assert shown.split() == [b"0", b"1", b"2", b"3"]
@@ -133,28 +134,28 @@ class TestBothWays:
     def test_the_directory_is_the_one_asked_for(self, scene: Scene) -> None:
         (scene.path / "é\udcff").mkdir()
         for cwd in ("/usr", str(scene.path / "é\udcff")):
-            shown = scene.told(scene.launch_of("/bin/pwd", cwd=cwd))
+            shown = scene.output(scene.launch_of("/bin/pwd", cwd=cwd))
             assert shown == os.fsencode(cwd) + b"\n"
 
     def test_the_directory_is_krond_s_otherwise(
         self, scene: Scene, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.chdir(scene.path)
-        assert scene.told(scene.launch_of("/bin/pwd")) == os.fsencode(scene.path) + b"\n"
+        assert scene.output(scene.launch_of("/bin/pwd")) == os.fsencode(scene.path) + b"\n"
 
     @pytest.mark.parametrize("cwd", ["/nowhere/at/all", "/etc/passwd", "/etc/passwd/x"])
     def test_a_missing_directory_means_the_root_where_it_may_lack(
         self, scene: Scene, cwd: str
     ) -> None:
         what = scene.launch_of("/bin/pwd", cwd=cwd, cwd_may_lack=True)
-        assert scene.told(what) == b"/\n"
+        assert scene.output(what) == b"/\n"
 
     def test_a_program_is_found_in_path(self, scene: Scene) -> None:
         script(scene.path / "bin" / "hello", "echo from bin")
         script(scene.path / "late" / "hello", "echo from late")
         path = f"/nowhere:{scene.path}/bin:{scene.path}/late"
         what = scene.launch_of("hello", env={b"PATH": path.encode()})
-        assert scene.told(what) == b"from bin\n"
+        assert scene.output(what) == b"from bin\n"
 
     def test_what_is_no_program_in_path_is_passed_over(self, scene: Scene) -> None:
         (scene.path / "directory" / "hello").mkdir(parents=True)
@@ -162,27 +163,27 @@ class TestBothWays:
         script(scene.path / "late" / "hello", "echo from late")
         path = ":".join(f"{scene.path}/{name}" for name in ("directory", "closed", "late"))
         what = scene.launch_of("hello", env={b"PATH": path.encode()})
-        assert scene.told(what) == b"from late\n"
+        assert scene.output(what) == b"from late\n"
 
     def test_without_a_path_the_usual_directories_are_searched(self, scene: Scene) -> None:
-        assert scene.told(scene.launch_of("echo", "found", env={})) == b"found\n"
+        assert scene.output(scene.launch_of("echo", "found", env={})) == b"found\n"
 
     @pytest.mark.parametrize("path", [b"bin", b"", b"/nowhere:"])
     def test_a_relative_path_begins_at_the_run_s_directory(self, scene: Scene, path: bytes) -> None:
         script(scene.path / "bin" / "hello", "echo hello")
         cwd = scene.path if path == b"bin" else scene.path / "bin"
         what = scene.launch_of("hello", env={b"PATH": path}, cwd=str(cwd))
-        assert scene.told(what) == b"hello\n"
+        assert scene.output(what) == b"hello\n"
 
     def test_a_relative_program_begins_at_the_run_s_directory(self, scene: Scene) -> None:
         script(scene.path / "bin" / "hello", "echo hello")
-        assert scene.told(scene.launch_of("bin/hello", cwd=str(scene.path))) == b"hello\n"
+        assert scene.output(scene.launch_of("bin/hello", cwd=str(scene.path))) == b"hello\n"
 
     def test_nothing_about_krond_has_changed(self, scene: Scene) -> None:
         before = surroundings()
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         what = scene.launch_of("/bin/true", cwd="/usr", umask=0o077, stdin=0, stderr=2)
-        scene.told(what, open_files=(256, hard))
+        scene.output(what.replace(open_files=(256, hard)))
         assert surroundings() == before
         assert no_child_is_left()
 
@@ -193,14 +194,29 @@ class TestBothWays:
             assert seen == (str(wanted[0]), str(wanted[1]))
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (soft, hard)
 
+    def test_a_descriptor_beyond_the_limit_for_children_becomes_theirs(self, scene: Scene) -> None:
+        """krond itself has more: one for every active run."""
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        reading, writing = os.pipe()
+        high = fcntl.fcntl(writing, fcntl.F_DUPFD_CLOEXEC, 300)
+        os.close(writing)
+        try:
+            what = scene.launch_of("/bin/echo", "written", stdout=high)
+            pid = launch(what.replace(open_files=(256, hard)))
+        finally:
+            os.close(high)
+        with os.fdopen(reading, "rb") as pipe:
+            assert pipe.read() == b"written\n"
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
     def test_exit_status_and_signal_come_through(self, scene: Scene) -> None:
-        scene.told(scene.launch_of("/bin/sh", "-c", "exit 7"), status=7)
-        scene.told(scene.launch_of("/bin/sh", "-c", "kill -USR1 $$"), status=-signal.SIGUSR1)
-        # A program that writes to nobody dies of it, as it would in a shell.
+        scene.output(scene.launch_of("/bin/sh", "-c", "exit 7"), status=7)
+        scene.output(scene.launch_of("/bin/sh", "-c", "kill -USR1 $$"), status=-signal.SIGUSR1)
+        # A program that writes to a pipe without a reader dies, as in a shell.
         reading, writing = os.pipe()
         os.close(reading)
         what = scene.launch_of("/bin/sh", "-c", "yes >&2", stderr=writing)
-        scene.told(what, status=128 + signal.SIGPIPE)
+        scene.output(what, status=128 + signal.SIGPIPE)
         os.close(writing)
 
     def test_the_proof_is_krond_s_to_write_whatever_its_own_mask(self, scene: Scene) -> None:
@@ -213,7 +229,7 @@ class TestBothWays:
         assert scene.proof.stat().st_mode == 0o100600
 
     def test_the_proof_is_there_when_the_program_begins(self, scene: Scene) -> None:
-        assert scene.told(scene.launch_of("/bin/ls", str(scene.runs))) == b"a-run\n"
+        assert scene.output(scene.launch_of("/bin/ls", str(scene.runs))) == b"a-run\n"
 
 
 def script(path: Path, line: str, mode: int = 0o755) -> None:
@@ -254,8 +270,8 @@ def test_the_ways_cannot_be_told_apart_from_inside(
                     same,
                     scene.sees("environ", **changes),
                     scene.limits(open_files=open_files, **changes),
-                    scene.told(scene.launch_of("/bin/pwd", **changes)),
-                    scene.told(scene.launch_of("/bin/ls", "/proc/self/fd", **changes)),
+                    scene.output(scene.launch_of("/bin/pwd", **changes)),
+                    scene.output(scene.launch_of("/bin/ls", "/proc/self/fd", **changes)),
                 )
             )
             patch.setattr(spawned, "suits", lambda *_: False)
@@ -287,6 +303,7 @@ with open(names[0], "w") as file:
 """
 
 
+@pytest.mark.heavy
 def test_krond_s_own_three_descriptors_can_be_given_in_any_order(tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("in", "out", "err")]
     files = [path.open("w+") for path in paths]
@@ -347,14 +364,14 @@ def test_a_descriptor_more_is_not_needed_to_spawn(scene: Scene) -> None:
         pytest.param({}, True, id="as-krond-is"),
         pytest.param({"cwd": "/", "umask": 0o077}, True, id="directory-and-mask"),
         pytest.param({"nice": 0}, False, id="nice"),
-        pytest.param({"limits": ((Resource.CORE, 0),)}, False, id="limits"),
+        pytest.param({"limits": ((LimitedResource.CORE, 0),)}, False, id="limits"),
         pytest.param({"umask": 0o777}, False, id="a-mask-that-would-close-the-proof-to-krond"),
     ],
 )
 def test_a_run_is_spawned_wherever_that_can_be(
     scene: Scene, changes: dict[str, object], is_spawned: bool
 ) -> None:
-    assert spawned.suits(scene.launch_of("/bin/true", **changes), None) == is_spawned
+    assert spawned.suits(scene.launch_of("/bin/true", **changes)) == is_spawned
 
 
 NO_WAY_BACK = """
@@ -372,8 +389,8 @@ with scene() as scene:
         os.setresgid(65534, 65534, 65534)
         os.setresuid(65534, 65534, 65534)
     own.chmod(0)
-    assert not spawned.suits(scene.launch_of("/bin/true", cwd="/"), None)
-    assert scene.told(scene.launch_of("/bin/pwd", cwd="/usr")) == b"/usr\\n"
+    assert not spawned.suits(scene.launch_of("/bin/true", cwd="/"))
+    assert scene.output(scene.launch_of("/bin/pwd", cwd="/usr")) == b"/usr\\n"
     assert os.readlink("/proc/self/cwd") == str(own)
     own.chmod(0o700)
     print("came so far", flush=True)
@@ -396,20 +413,25 @@ class TestLimits:
     @pytest.mark.parametrize(
         ("name", "shown", "value"),
         [
-            pytest.param(Resource.NOFILE, "Max open files", 7, id="open-files"),
-            pytest.param(Resource.NPROC, "Max processes", 1, id="processes"),
-            pytest.param(Resource.AS, "Max address space", 16 << 20, id="address-space"),
-            pytest.param(Resource.CORE, "Max core file size", 0, id="core"),
+            pytest.param(LimitedResource.NOFILE, "Max open files", 7, id="open-files"),
+            pytest.param(LimitedResource.NPROC, "Max processes", 1, id="processes"),
+            pytest.param(LimitedResource.AS, "Max address space", 16 << 20, id="address-space"),
+            pytest.param(LimitedResource.CORE, "Max core file size", 0, id="core"),
         ],
     )
     def test_a_limit_is_soft_and_hard(
-        self, scene: Scene, name: Resource, shown: str, value: int
+        self, scene: Scene, name: LimitedResource, shown: str, value: int
     ) -> None:
         limits = scene.limits(limits=((name, value),))
         assert limits[shown] == (str(value), str(value))
 
     def test_all_of_them_at_once_and_the_run_s_own_goes_before_krond_s(self, scene: Scene) -> None:
-        given = {Resource.NOFILE: 200, Resource.NPROC: 9, Resource.AS: 32 << 20, Resource.CORE: 3}
+        given = {
+            LimitedResource.NOFILE: 200,
+            LimitedResource.NPROC: 9,
+            LimitedResource.AS: 32 << 20,
+            LimitedResource.CORE: 3,
+        }
         limits = scene.limits(limits=tuple(given.items()), open_files=(100, 100))
         assert limits["Max open files"] == ("200", "200")
         assert limits["Max address space"] == (str(32 << 20), str(32 << 20))
@@ -420,31 +442,31 @@ class TestLimits:
         """Less than krond has itself, with much to do in the child before its program begins."""
         path = b"/nowhere:" * 100_000 + b"/usr/bin:/bin"
         env = {b"LONG%d" % number: b"x" * 100_000 for number in range(8)}
-        limits = ((Resource.AS, 16 << 20),)
-        scene.told(scene.launch_of("true", env={b"PATH": path[-100_000:], **env}, limits=limits))
+        limits = ((LimitedResource.AS, 16 << 20),)
+        scene.output(scene.launch_of("true", env={b"PATH": path[-100_000:], **env}, limits=limits))
 
     def test_the_run_s_own_limit_of_open_files_may_be_above_that_for_children(
         self, scene: Scene
     ) -> None:
-        limits = scene.limits(limits=((Resource.NOFILE, 200),), open_files=(100, 100))
+        limits = scene.limits(limits=((LimitedResource.NOFILE, 200),), open_files=(100, 100))
         assert limits["Max open files"] == ("200", "200")
 
     def test_a_lowered_address_space_is_the_last_thing_before_the_program(
         self, scene: Scene
     ) -> None:
-        limits = ((Resource.NPROC, 9), (Resource.AS, 16 << 20))
+        limits = ((LimitedResource.NPROC, 9), (LimitedResource.AS, 16 << 20))
         what = scene.launch_of("/bin/true", limits=limits)
-        stages = [stage for stage, _ in forked._steps(what, [b"/bin/true"], (0, 1, 2), None)]
-        assert stages[2:4] == [Stage.DESCRIPTORS, Stage.LIMITS]
-        assert stages[-3:] == [Stage.SIGNALS, Stage.LIMITS, Stage.PROGRAM]
+        stages = [stage for stage, _ in forked._steps(what, [b"/bin/true"], (0, 1, 2))]
+        assert stages[2:4] == [StartStage.DESCRIPTORS, StartStage.LIMITS]
+        assert stages[-3:] == [StartStage.SIGNALS, StartStage.LIMITS, StartStage.PROGRAM]
 
     def test_unlimited_is_unlimited(self, scene: Scene) -> None:
-        limits = scene.limits(limits=((Resource.AS, UNLIMITED),))
+        limits = scene.limits(limits=((LimitedResource.AS, UNLIMITED),))
         assert limits["Max address space"] == ("unlimited", "unlimited")
 
     def test_krond_s_own_stay(self, scene: Scene) -> None:
         before = surroundings()
-        scene.limits(limits=((Resource.AS, 32 << 20), (Resource.NOFILE, 9)), nice=5)
+        scene.limits(limits=((LimitedResource.AS, 32 << 20), (LimitedResource.NOFILE, 9)), nice=5)
         assert surroundings() == before
 
     @pytest.mark.parametrize("nice", [0, 3, 19])
@@ -468,12 +490,13 @@ def test_signals_that_come_while_forking_reach_krond_and_not_its_handlers_in_the
     monkeypatch.setattr(forked, "_leave_proof", disturbed)
     try:
         # Blocked until its program is about to begin, it then has its default: it ends the child.
-        scene.told(scene.launch_of("/bin/true", nice=0), status=-signal.SIGUSR1)
+        scene.output(scene.launch_of("/bin/true", nice=0), status=-signal.SIGUSR1)
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert came == [os.getpid()]
 
 
+@pytest.mark.heavy
 def test_many_spawns_leave_nothing_but_their_proofs(scene: Scene) -> None:
     before = surroundings()
     for number in range(200):

@@ -1,7 +1,7 @@
 """Output files: opened with the rights of the run's user, whatever lies on the way.
 
-The links, pipes, sockets and owners are real, and whoever swaps them meanwhile is a real process of
-another user.
+The links, pipes, sockets and owners are real, and a real process of another user replaces them in
+the meantime.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def test_a_character_device_is_taken(home: Home) -> None:
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        pytest.param("{}/missing/log", "its directory is missing, and is not made", id="missing"),
+        pytest.param("{}/missing/log", "its directory does not exist", id="missing"),
         pytest.param("{}/file/log", "Not a directory", id="in-a-file"),
         pytest.param("{}/file/", "Not a directory", id="slash-at-the-end"),
         pytest.param("{}", KIND, id="directory"),
@@ -155,9 +155,9 @@ def test_a_character_device_is_taken(home: Home) -> None:
         pytest.param("{}/socket", KIND, id="socket"),
         pytest.param("log", "it is not an absolute path", id="relative"),
         pytest.param("", "it is not an absolute path", id="empty"),
-        pytest.param("{}/a\0b", "the path holds a NUL byte, or is not valid Unicode", id="nul"),
+        pytest.param("{}/a\0b", "the path has a NUL byte, or is not valid Unicode", id="nul"),
         pytest.param(
-            "{}/\ud800", "the path holds a NUL byte, or is not valid Unicode", id="surrogate"
+            "{}/\ud800", "the path has a NUL byte, or is not valid Unicode", id="surrogate"
         ),
         pytest.param("{}/" + "n" * 300, "File name too long", id="long-name"),
         pytest.param("{}/loop", "more than 40 symbolic links lead to it", id="loop"),
@@ -265,8 +265,7 @@ class TestOfSomebodyElse:
         home.link("last", home.secret, STRANGER)
         home.link("new", home.outside / "new", STRANGER)
         assert why_not(home.path / path, account) == (
-            f"a symbolic link on the way belongs to user {STRANGER}, "
-            "neither to root nor to the run's user"
+            f"a symbolic link in its path belongs to user {STRANGER}, not to root or the run's user"
         )
         assert home.is_untouched()
 

@@ -45,6 +45,6 @@ def test_who_writes_to_a_disk_that_is_full_goes_on() -> None:
 
 def test_without_tee_nothing_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(StartError, match='there is no program "tee" in PATH') as caught:
+    with pytest.raises(StartError, match='PATH has no program "tee"') as caught:
         open_relay(1)
     assert caught.value.for_good

@@ -1,4 +1,4 @@
-"""Syslog: a real `logger` writes to a real socket, and outlives whoever does not need it."""
+"""Syslog: a real `logger` writes to a real socket, and outlives the run that it served."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_without_a_logger_there_is_no_syslog(
     before = surroundings()
     with pytest.raises(StartError) as caught:
         open_syslog("tag", "user.info")
-    assert caught.value.reason == 'there is no program "logger" in PATH, which syslog needs'
+    assert caught.value.reason == 'PATH has no program "logger", which syslog needs'
     assert caught.value.for_good
     assert surroundings() == before
 

@@ -12,13 +12,13 @@ import sys
 
 from kron.core.errors import KronError
 from kron.krond.state.errors import PersistenceError
-from kron.krond.state.store import Store
+from kron.krond.state.store import StateStore
 from tests.krond.state.states import state
 
 
 def main(path: str, count: int, first: int) -> int:
     try:
-        store = Store.open(path)
+        store = StateStore.open(path)
         store.load_all()
     except KronError as error:
         say(f"refused {error}")
@@ -37,9 +37,9 @@ def main(path: str, count: int, first: int) -> int:
     return 0
 
 
-def settle(store: Store, number: int) -> None:
+def settle(store: StateStore, number: int) -> None:
     try:
-        store.settle()
+        store.write_back()
     except PersistenceError as error:
         say(f"unsettled {number} {error}")
 

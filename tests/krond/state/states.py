@@ -1,4 +1,4 @@
-"""States to test with: hypothesis strategies, and plain ones that are told apart by a number."""
+"""States to test with: hypothesis strategies, and plain ones that differ by a number."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def state(job: str = "job", number: int = 0, *, padding: int = 0) -> JobState:
             MONDAY_S,
             nominal_s,
             frozenset(range(nominal_s + 1, nominal_s + 1 + padding)),
-            (Intent(nominal_s, nominal_s + 60, f"run-{number}"),),
+            (Intent(nominal_s, nominal_s + 60, f"run-{number}", "0 2 * * *"),),
         ),
         BOOT,
         ((nominal_s + 3_600, nominal_s + 3_700),),

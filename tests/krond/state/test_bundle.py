@@ -1,4 +1,4 @@
-"""The bundle: many states in one file, safe at once, each in its place when there is time."""
+"""The bundle: many states saved at once in one file, and written back to their own later."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 
 from kron.krond.state.errors import StateCorrupt, StateNewer
 from kron.krond.state.fields import MAX_BYTES
-from kron.krond.state.group import BUNDLE, FEW, pack
+from kron.krond.state.file_replacer import BUNDLE, FEW, pack
 from kron.krond.state.schema import to_json
-from kron.krond.state.store import Store
+from kron.krond.state.store import StateStore
 from tests.krond.state.states import state
 from tests.krond.state.test_faults import numbers, rounds, temporaries
 from tests.krond.state.tracing import killed_at
@@ -28,8 +28,8 @@ def directory(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(directory: Path) -> Iterator[Store]:
-    store = Store.open(str(directory))
+def store(directory: Path) -> Iterator[StateStore]:
+    store = StateStore.open(str(directory))
     store.commit(rounds(MANY, 0))
     yield store
     store.close()
@@ -42,7 +42,7 @@ def found_by_the_next(directory: Path, copy: Path) -> list[int]:
         if file.is_file():
             (copy / file.name).write_bytes(file.read_bytes())
             (copy / file.name).chmod(0o600)
-    opened = Store.open(str(copy))
+    opened = StateStore.open(str(copy))
     seen = numbers(opened, MANY)
     opened.close()
     assert not (copy / BUNDLE).exists()
@@ -51,23 +51,26 @@ def found_by_the_next(directory: Path, copy: Path) -> list[int]:
 
 
 def test_many_are_safe_in_one_file_until_there_is_time_for_each(
-    store: Store, directory: Path, tmp_path: Path
+    store: StateStore, directory: Path, tmp_path: Path
 ) -> None:
     store.commit(rounds(MANY, 1), quickly=True)
     assert (directory / BUNDLE).read_bytes() == pack(map(to_json, rounds(MANY, 1)))
     assert numbers(store, MANY) == [0] * MANY  # as they were, in their own files
     assert found_by_the_next(directory, tmp_path / "copy") == [1] * MANY
-    store.settle()
+    store.write_back()
     assert not (directory / BUNDLE).exists()
     assert numbers(store, MANY) == [1] * MANY
 
 
-def test_whoever_asks_for_one_of_them_is_given_the_latest(store: Store) -> None:
+def test_whoever_asks_for_one_of_them_is_given_the_latest(store: StateStore) -> None:
     store.commit(rounds(MANY, 1), quickly=True)
     assert store.load(state("job-3").identity) == state("job-3", 1)
 
 
-def test_few_or_very_large_ones_go_to_their_places_at_once(store: Store, directory: Path) -> None:
+@pytest.mark.heavy
+def test_few_or_very_large_ones_go_to_their_places_at_once(
+    store: StateStore, directory: Path
+) -> None:
     store.commit(rounds(FEW - 1, 1), quickly=True)
     assert not (directory / BUNDLE).exists()
     assert numbers(store, MANY) == [0, 0, *[1] * (FEW - 1)]
@@ -79,7 +82,7 @@ def test_few_or_very_large_ones_go_to_their_places_at_once(store: Store, directo
 
 
 def test_a_commit_while_there_is_a_bundle_leaves_the_latest_of_everybody(
-    store: Store, directory: Path
+    store: StateStore, directory: Path
 ) -> None:
     for quickly in (False, True):
         store.commit(rounds(MANY, 1), quickly=True)
@@ -89,12 +92,12 @@ def test_a_commit_while_there_is_a_bundle_leaves_the_latest_of_everybody(
 
 
 def killed_at_each_call(
-    directory: Path, prepare: Callable[[Store], object], work: Callable[[Store], object]
+    directory: Path, prepare: Callable[[StateStore], object], work: Callable[[StateStore], object]
 ) -> list[tuple[list[int], bool]]:
     """What the next krond finds after a kill at some system calls of `work`, and if that ended."""
     outcomes = []
     for step in itertools.count(0, 1 if SOAK > 1 else 5):
-        store = Store.open(str(directory))
+        store = StateStore.open(str(directory))
         store.commit(rounds(MANY, 0))
         prepare(store)
         stops, ended = killed_at(step, lambda: work(store))  # noqa: B023
@@ -105,6 +108,7 @@ def killed_at_each_call(
     raise AssertionError
 
 
+@pytest.mark.heavy
 def test_killed_while_they_are_bundled_all_are_old_or_all_are_new(directory: Path) -> None:
     outcomes = killed_at_each_call(
         directory, lambda _: None, lambda store: store.commit(rounds(MANY, 1), quickly=True)
@@ -115,16 +119,18 @@ def test_killed_while_they_are_bundled_all_are_old_or_all_are_new(directory: Pat
     assert outcomes[-1] == ([1] * MANY, True)
 
 
+@pytest.mark.heavy
 def test_killed_while_they_are_put_into_their_places_all_are_new(directory: Path) -> None:
-    def prepare(store: Store) -> None:
+    def prepare(store: StateStore) -> None:
         store.commit(rounds(MANY, 1), quickly=True)
 
-    outcomes = killed_at_each_call(directory, prepare, Store.settle)
+    outcomes = killed_at_each_call(directory, prepare, StateStore.write_back)
     assert {tuple(seen) for seen, _ in outcomes} == {(1,) * MANY}
 
 
+@pytest.mark.heavy
 def test_killed_in_a_commit_after_it_nobody_is_older_than_the_bundle(directory: Path) -> None:
-    def prepare(store: Store) -> None:
+    def prepare(store: StateStore) -> None:
         store.commit(rounds(MANY, 1), quickly=True)
 
     outcomes = killed_at_each_call(
@@ -165,6 +171,7 @@ def link(path: Path) -> None:
     path.symlink_to("elsewhere")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "damage",
     [
@@ -180,7 +187,7 @@ def link(path: Path) -> None:
 def test_one_that_does_not_read_is_set_aside_and_told_of(
     directory: Path, damage: Callable[[Path], None]
 ) -> None:
-    store = Store.open(str(directory))
+    store = StateStore.open(str(directory))
     store.commit(rounds(MANY, 0))
     store.commit(rounds(MANY, 1), quickly=True)
     bundle = (directory / BUNDLE).read_bytes()
@@ -188,10 +195,10 @@ def test_one_that_does_not_read_is_set_aside_and_told_of(
     (directory / BUNDLE).write_bytes(bundle)
     (directory / BUNDLE).chmod(0o600)
     damage(directory / BUNDLE)
-    store = Store.open(str(directory))
+    store = StateStore.open(str(directory))
     loaded = store.load_all()
     store.close()
-    store = Store.open(str(directory))
+    store = StateStore.open(str(directory))
     assert isinstance(loaded.lost, StateCorrupt)
     assert loaded.lost.file == str(directory / BUNDLE)
     assert os.path.lexists(directory / BUNDLE), "until what follows from it is safe"
@@ -203,16 +210,16 @@ def test_one_that_does_not_read_is_set_aside_and_told_of(
     assert store.set_bundle_aside() is None
     store.close()
     assert len(loaded.states) == MANY
-    again = Store.open(str(directory))
+    again = StateStore.open(str(directory))
     assert again.load_all().lost is None
     again.close()
 
 
 def test_one_of_a_newer_version_stays_where_it_is(directory: Path) -> None:
-    Store.open(str(directory)).close()
+    StateStore.open(str(directory)).close()
     newer = pack(to_json(state()).replace(b'"schema":2', b'"schema":3', 1) for _ in range(MANY))
     (directory / BUNDLE).write_bytes(newer)
     (directory / BUNDLE).chmod(0o600)
     with pytest.raises(StateNewer, match=rf"{BUNDLE} has schema 3"):
-        Store.open(str(directory))
+        StateStore.open(str(directory))
     assert (directory / BUNDLE).read_bytes() == newer

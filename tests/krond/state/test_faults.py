@@ -1,4 +1,4 @@
-"""Whatever fails, and whenever: every state file is the old or the new one, and whole."""
+"""After any failure at any moment, every state file is the old or the new one, complete."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ import pytest
 
 from kron.core.errors import Code
 from kron.krond.state.errors import PersistenceError
-from kron.krond.state.group import FEW
+from kron.krond.state.file_replacer import FEW
 from kron.krond.state.lock import lock
 from kron.krond.state.record import RunRecord
-from kron.krond.state.store import Store
+from kron.krond.state.store import StateStore
 from tests.krond.state import mounts
 from tests.krond.state.states import BOOT, number_of, state
 from tests.krond.state.tracing import killed_at
@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[3]
 DRIVER = (sys.executable, "-m", "tests.krond.state.driver")
 
 
-def numbers(store: Store, count: int) -> list[int]:
+def numbers(store: StateStore, count: int) -> list[int]:
     """The numbers of the states of `count` jobs. None is corrupt, none is missing."""
     loaded = store.load_all()
     assert loaded.corrupt == ()
@@ -52,7 +52,7 @@ def test_killed_at_any_system_call_every_file_is_the_old_or_the_new_one(
 ) -> None:
     """Stopped at each beginning and end of a call; of the many calls for many files at some."""
     directory = tmp_path / "state"
-    store = Store.open(str(directory))
+    store = StateStore.open(str(directory))
     outcomes = set()
     for step in itertools.count(0, 1 if SOAK > 1 else stride):
         store.commit(rounds(count, step))
@@ -64,7 +64,7 @@ def test_killed_at_any_system_call_every_file_is_the_old_or_the_new_one(
             break  # it was not killed any more
     store.close()
     assert temporaries(directory) != []
-    Store.open(str(directory)).close()
+    StateStore.open(str(directory)).close()
     assert temporaries(directory) == []
     assert {frozenset({0}), frozenset({1})} <= outcomes
     assert (frozenset({0, 1}) in outcomes) == (count > 1)
@@ -73,8 +73,8 @@ def test_killed_at_any_system_call_every_file_is_the_old_or_the_new_one(
 def test_killed_at_any_system_call_of_a_start_the_next_one_works(tmp_path: Path) -> None:
     for step in itertools.count(0, 1 if SOAK > 1 else 3):
         directory = tmp_path / f"state-{step}" / "below"
-        stops, _ = killed_at(step, lambda: Store.open(str(directory)))  # noqa: B023
-        store = Store.open(str(directory))
+        stops, _ = killed_at(step, lambda: StateStore.open(str(directory)))  # noqa: B023
+        store = StateStore.open(str(directory))
         store.commit(rounds(1, step))
         assert numbers(store, 1) == [step]
         store.close()
@@ -84,7 +84,7 @@ def test_killed_at_any_system_call_of_a_start_the_next_one_works(tmp_path: Path)
 
 
 def test_killed_while_noting_a_run_the_proof_stays(tmp_path: Path) -> None:
-    store = Store.open(str(tmp_path / "state"))
+    store = StateStore.open(str(tmp_path / "state"))
     run = RunRecord("run", None, None, None, 5, 7, BOOT)
     for step in itertools.count():
         Path(store.proof("run")).write_bytes(b"")
@@ -109,7 +109,7 @@ def few_inodes(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.parametrize("count", [3, FEW + 1])
 def test_on_a_full_disk_a_commit_fails_and_the_old_states_stay(small: Path, count: int) -> None:
-    store = Store.open(str(small / "state"))
+    store = StateStore.open(str(small / "state"))
     store.commit(rounds(count, 1))
     for pages in range(count):
         fill(small / "ballast", pages * 4096)
@@ -127,7 +127,7 @@ def test_on_a_full_disk_a_commit_fails_and_the_old_states_stay(small: Path, coun
 
 
 def fill(path: Path, but_bytes: int) -> None:
-    """Take all the room but so many bytes."""
+    """Fill the file system except for a few bytes."""
     path.unlink(missing_ok=True)
     with path.open("wb", buffering=0) as file:
         try:
@@ -140,7 +140,7 @@ def fill(path: Path, but_bytes: int) -> None:
 
 
 def test_a_file_of_which_only_a_part_fits_is_never_put_in_place(small: Path) -> None:
-    store = Store.open(str(small / "state"))
+    store = StateStore.open(str(small / "state"))
     store.commit([state(number=1)])
     with pytest.raises(PersistenceError, match="No space left"):
         store.commit([state(number=2, padding=20_000)])
@@ -153,9 +153,9 @@ def test_a_file_of_which_only_a_part_fits_is_never_put_in_place(small: Path) -> 
 def test_without_inodes_a_commit_fails_and_the_old_states_stay(
     few_inodes: Path, count: int
 ) -> None:
-    store = Store.open(str(few_inodes / "state"))
+    store = StateStore.open(str(few_inodes / "state"))
     store.commit(rounds(count, 1))
-    store.settle()
+    store.write_back()
     with pytest.raises(OSError, match="No space left"):  # noqa: PT012
         for number in range(30):
             (few_inodes / f"taken-{number}").touch()
@@ -170,7 +170,7 @@ def test_without_inodes_a_commit_fails_and_the_old_states_stay(
 
 
 def test_a_full_disk_refuses_the_start_and_a_note_with_a_remedy(small: Path) -> None:
-    store = Store.open(str(small / "state"))
+    store = StateStore.open(str(small / "state"))
     fill(small / "ballast", 0)
     with pytest.raises(PersistenceError, match=r"cannot be noted in .*No space left"):
         store.note_run(RunRecord("run", None, None, None, 5, 7, BOOT))
@@ -181,13 +181,13 @@ def test_a_full_disk_refuses_the_start_and_a_note_with_a_remedy(small: Path) -> 
 
 
 def test_a_read_only_directory_refuses_the_start_with_a_remedy(small: Path) -> None:
-    Store.open(str(small / "state")).close()
+    StateStore.open(str(small / "state")).close()
     mounts.run("mount", "-o", "remount,ro", str(small))
     for path in (small / "state", small / "new"):
         with pytest.raises(PersistenceError, match="Read-only file system") as caught:
-            Store.open(str(path))
+            StateStore.open(str(path))
         assert caught.value.code is Code.STATE_UNWRITABLE
-        assert "mount it for writing" in caught.value.fix
+        assert "mount it read-write" in caught.value.fix
 
 
 def driven(*prefix: str, directory: Path, count: int, hows: bytes, first: int) -> list[str]:
@@ -226,7 +226,7 @@ def test_a_call_that_fails_is_told_and_no_file_is_torn(
     if shutil.which("strace") is None:
         pytest.skip("there is no strace")
     directory = tmp_path / "state"
-    store = Store.open(str(directory))
+    store = StateStore.open(str(directory))
     store.commit(rounds(count, 0))
     store.close()
     trace = tmp_path / "trace"
@@ -237,7 +237,7 @@ def test_a_call_that_fails_is_told_and_no_file_is_torn(
     said = driven(*prefix, directory=directory, count=count, hows=b"x", first=1)
     if not trace.exists() or "INJECTED" not in trace.read_text():
         pytest.skip("strace cannot inject here")
-    store = Store.open(str(directory))
+    store = StateStore.open(str(directory))
     found = numbers(store, count)
     store.close()
     assert temporaries(directory) == []
@@ -265,7 +265,7 @@ def test_a_bundle_that_fails_is_never_taken_for_the_latest(
         pytest.skip("there is no strace")
     directory = tmp_path / "state"
     count = FEW + 1
-    store = Store.open(str(directory))
+    store = StateStore.open(str(directory))
     store.commit(rounds(count, 0))
     store.close()
     if call == "fsync":
@@ -276,6 +276,6 @@ def test_a_bundle_that_fails_is_never_taken_for_the_latest(
     if "INJECTED" not in (tmp_path / "trace").read_text():
         pytest.skip("strace cannot inject here")
     assert [" ".join(line.split()[:2]) for line in said] == told
-    store = Store.open(str(directory))
+    store = StateStore.open(str(directory))
     assert numbers(store, count) == [2] * count
     store.close()

@@ -1,4 +1,4 @@
-"""Power that fails: what had been committed is there, and nothing is torn.
+"""After a power failure, every commit is there and no file is torn.
 
 A real ext4 in a file. A copy of that file, taken while the file system is in use, is what a disk
 would hold if the power failed now: what was not synced is not in it. It is mounted, which replays
@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from kron.krond.state.errors import PersistenceError
-from kron.krond.state.group import FEW
-from kron.krond.state.store import Store
+from kron.krond.state.file_replacer import FEW
+from kron.krond.state.store import StateStore
 from tests.krond.state import mounts
 from tests.krond.state.test_faults import DRIVER, ROOT, numbers, rounds
 from tests.soak import SOAK
@@ -65,15 +65,15 @@ def test_what_was_committed_survives(
     image: Path, tmp_path: Path, count: int, quickly: bool
 ) -> None:
     """The directory too, and its parents, which the same start has made."""
-    store = Store.open(str(tmp_path / "disk" / DIRECTORY))
+    store = StateStore.open(str(tmp_path / "disk" / DIRECTORY))
     for number in range(3):
         store.commit(rounds(count, number), quickly=quickly)
         for disk in after_power_failure(image, tmp_path / f"after-{number}"):
-            found = Store.open(str(disk / DIRECTORY))
+            found = StateStore.open(str(disk / DIRECTORY))
             assert numbers(found, count) == [number] * count
             found.close()
         if number:
-            store.settle()
+            store.write_back()
     store.close()
 
 
@@ -99,7 +99,7 @@ def test_at_whatever_moment_no_file_is_torn(
                 committed = int(driver.stdout.readline().split()[1])
             os.kill(driver.pid, signal.SIGSTOP)
             for disk in after_power_failure(image, tmp_path / f"after-{moment}"):
-                found = Store.open(str(disk / DIRECTORY))
+                found = StateStore.open(str(disk / DIRECTORY))
                 seen = numbers(found, count)
                 found.close()
                 assert committed <= seen[0]
@@ -116,7 +116,7 @@ def test_a_disk_that_fails_is_told_and_the_old_states_stay(
     image: Path, tmp_path: Path, count: int
 ) -> None:
     """ext4 that has given up, as it does after an error of the disk."""
-    store = Store.open(str(tmp_path / "disk" / DIRECTORY))
+    store = StateStore.open(str(tmp_path / "disk" / DIRECTORY))
     store.commit(rounds(count, 1))
     mounts.run("mount", "-o", "remount,abort", str(tmp_path / "disk"))
     with pytest.raises(PersistenceError):
@@ -124,6 +124,6 @@ def test_a_disk_that_fails_is_told_and_the_old_states_stay(
     assert numbers(store, count) == [1] * count
     store.close()
     for disk in after_power_failure(image, tmp_path / "after"):
-        found = Store.open(str(disk / DIRECTORY))
+        found = StateStore.open(str(disk / DIRECTORY))
         assert numbers(found, count) == [1] * count
         found.close()

@@ -1,4 +1,4 @@
-"""The state directory: what is committed is there, what is hostile is set aside, nobody else in."""
+"""The state directory: commits survive, hostile files are set aside, no other user gets in."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ import pytest
 
 from kron.core.errors import Code, KronError
 from kron.engine.ledger import MAX_HANDLED
-from kron.krond.state import group as group_module
+from kron.krond.state import file_replacer as replacer_module
 from kron.krond.state.directory import Directory
 from kron.krond.state.errors import PersistenceError, StateCorrupt, StateNewer
 from kron.krond.state.fields import MAX_BYTES
-from kron.krond.state.group import FEW
-from kron.krond.state.lock import AlreadyRunning
+from kron.krond.state.file_replacer import FEW
 from kron.krond.state.record import RunRecord
 from kron.krond.state.schema import from_json, to_json
-from kron.krond.state.store import Store, file_name
+from kron.krond.state.store import StateStore, file_name
 from tests.krond.state.states import BOOT, number_of, state
 from tests.krond.state.test_faults import temporaries
 
@@ -40,8 +39,8 @@ def directory(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(directory: Path) -> Iterator[Store]:
-    opened = Store.open(str(directory))
+def store(directory: Path) -> Iterator[StateStore]:
+    opened = StateStore.open(str(directory))
     yield opened
     opened.close()
 
@@ -51,36 +50,36 @@ def descriptors() -> int:
 
 
 @pytest.mark.parametrize("count", [1, FEW - 1, FEW, 3 * FEW])
-def test_what_is_committed_is_loaded(store: Store, directory: Path, count: int) -> None:
+def test_what_is_committed_is_loaded(store: StateStore, directory: Path, count: int) -> None:
     store.commit([state(f"job-{job}", 1) for job in range(count)])
     states = [state(f"job-{job}", 2) for job in range(count)]
     store.commit(states)
     assert [store.load(value.identity) for value in states] == states
-    store.settle()
+    store.write_back()
     assert sorted(os.listdir(directory)) == sorted(  # noqa: PTH208
         ["krond.pid", "runs", *(file_name(value.identity) for value in states)]
     )
     assert store.load_all().states == {value.identity: value for value in states}
 
 
-def test_a_job_never_seen_has_no_state(store: Store) -> None:
+def test_a_job_never_seen_has_no_state(store: StateStore) -> None:
     assert store.load(IDENTITY) is None
     assert store.load_all().states == {}
 
 
-def test_committing_nothing_touches_nothing(store: Store, directory: Path) -> None:
+def test_committing_nothing_touches_nothing(store: StateStore, directory: Path) -> None:
     store.commit([])
     assert sorted(os.listdir(directory)) == ["krond.pid", "runs"]  # noqa: PTH208
 
 
 @pytest.mark.parametrize("count", [1, FEW])
-def test_of_two_states_of_a_job_the_later_one_stays(store: Store, count: int) -> None:
+def test_of_two_states_of_a_job_the_later_one_stays(store: StateStore, count: int) -> None:
     store.commit([state(number=1)] * count + [state(number=2)])
     assert store.load(IDENTITY) == state(number=2)
 
 
 def test_a_full_ledger_is_read_again_and_a_file_that_could_not_be_is_not_written(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: StateStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = state(padding=MAX_HANDLED)
     store.commit([full])
@@ -91,7 +90,7 @@ def test_a_full_ledger_is_read_again_and_a_file_that_could_not_be_is_not_written
     assert store.load(IDENTITY) == full
 
 
-def test_files_and_directories_are_closed_to_others(store: Store, directory: Path) -> None:
+def test_files_and_directories_are_closed_to_others(store: StateStore, directory: Path) -> None:
     store.commit([state()])
     store.note_run(RunRecord("run", None, None, None, 5, 7, BOOT))
     modes = {
@@ -102,7 +101,7 @@ def test_files_and_directories_are_closed_to_others(store: Store, directory: Pat
 
 
 def test_many_replaced_files_stay_until_settled_and_no_descriptor_is_used_for_it(
-    store: Store, directory: Path
+    store: StateStore, directory: Path
 ) -> None:
     before = descriptors()
     states = [state(f"job-{job}") for job in range(60)]
@@ -112,7 +111,7 @@ def test_many_replaced_files_stay_until_settled_and_no_descriptor_is_used_for_it
     store.commit(states[:1])
     assert len(temporaries(directory)) == 60
     assert descriptors() == before
-    store.settle()
+    store.write_back()
     assert temporaries(directory) == []
 
 
@@ -124,9 +123,9 @@ def test_where_files_cannot_exchange_their_names_they_are_renamed(
         ctypes.set_errno(errno.ENOSYS if lacks == "the kernel" else errno.EINVAL)
         return -1
 
-    store = Store.open(str(directory))
+    store = StateStore.open(str(directory))
     renameat2 = None if lacks == "the C library" else refuse
-    monkeypatch.setattr(store._group, "_renameat2", renameat2)
+    monkeypatch.setattr(store._replacer, "_renameat2", renameat2)
     for number in (1, 2):
         store.commit([state(f"job-{job}", number) for job in range(FEW)])
     assert temporaries(directory) == []
@@ -134,7 +133,7 @@ def test_where_files_cannot_exchange_their_names_they_are_renamed(
     store.close()
 
 
-def test_without_descriptors_a_commit_fails_and_leaves_the_old_states(store: Store) -> None:
+def test_without_descriptors_a_commit_fails_and_leaves_the_old_states(store: StateStore) -> None:
     store.commit([state(number=1)])
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
@@ -151,10 +150,10 @@ def test_without_descriptors_a_commit_fails_and_leaves_the_old_states(store: Sto
 def test_on_a_kernel_whose_syncfs_tells_nothing_each_file_is_synced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(group_module, "kernel_version", lambda: (5, 7))
+    monkeypatch.setattr(replacer_module, "kernel_version", lambda: (5, 7))
     synced: list[int] = []
     monkeypatch.setattr(os, "fsync", synced.append)
-    store = Store.open(str(tmp_path / "state"))
+    store = StateStore.open(str(tmp_path / "state"))
     synced.clear()
     store.commit([state(f"job-{job}") for job in range(3 * FEW)])
     assert len(synced) == 3 * FEW + 1
@@ -162,7 +161,7 @@ def test_on_a_kernel_whose_syncfs_tells_nothing_each_file_is_synced(
 
 
 def test_the_version_of_the_kernel_is_read() -> None:
-    assert group_module.kernel_version() >= (3, 0)
+    assert replacer_module.kernel_version() >= (3, 0)
 
 
 def make_symlink(path: Path) -> None:
@@ -209,7 +208,7 @@ HOSTILE = [
     pytest.param(with_bytes(b"\xff" * 100), "it is not UTF-8", id="binary"),
     pytest.param(with_bytes(b"[" * 90_000), "nested too deeply", id="deep"),
     pytest.param(
-        with_bytes(to_json(state("other"))), 'it is that of the job "/etc', id="another-job"
+        with_bytes(to_json(state("other"))), 'it belongs to the job "/etc', id="another-job"
     ),
     pytest.param(make_symlink, "it is a symbolic link", id="symlink"),
     pytest.param(lambda path: path.symlink_to("nowhere"), "symbolic link", id="dangling-link"),
@@ -221,15 +220,17 @@ HOSTILE = [
         lambda path: (path / "inside").mkdir(parents=True), "not a regular", id="full-directory"
     ),
     pytest.param(make_sparse, "it has 1,073,741,824 bytes", id="a-gigabyte"),
-    pytest.param(with_mode(0o666), "others could write it (its mode is 0666)", id="writable"),
-    pytest.param(with_mode(0o620), "others could write it (its mode is 0620)", id="group-writable"),
+    pytest.param(with_mode(0o666), "other users can write it (its mode is 0666)", id="writable"),
+    pytest.param(
+        with_mode(0o620), "other users can write it (its mode is 0620)", id="group-writable"
+    ),
     pytest.param(make_foreign, "it belongs to user 65534", id="foreign", marks=AS_ROOT),
 ]
 
 
 @pytest.mark.parametrize(("make", "message"), HOSTILE)
 def test_a_hostile_file_is_set_aside_and_the_job_begins_anew(
-    store: Store, directory: Path, make: Callable[[Path], None], message: str
+    store: StateStore, directory: Path, make: Callable[[Path], None], message: str
 ) -> None:
     before = descriptors()
     make(directory / NAME)
@@ -244,11 +245,13 @@ def test_a_hostile_file_is_set_aside_and_the_job_begins_anew(
     assert store.load(IDENTITY) is None
     store.commit([state(number=5)])
     assert store.load(IDENTITY) == state(number=5)
-    store.settle()
+    store.write_back()
     assert descriptors() == before
 
 
-def test_loading_all_tells_corrupt_files_from_the_others(store: Store, directory: Path) -> None:
+def test_loading_all_tells_corrupt_files_from_the_others(
+    store: StateStore, directory: Path
+) -> None:
     states = [state(f"job-{job}") for job in range(5)]
     store.commit(states)
     for broken in states[:2]:
@@ -265,7 +268,7 @@ def test_loading_all_tells_corrupt_files_from_the_others(store: Store, directory
 
 
 def test_a_file_that_is_removed_meanwhile_is_not_there(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: StateStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.commit([state("other")])
     names = [NAME, *store._directory.names()]
@@ -274,7 +277,7 @@ def test_a_file_that_is_removed_meanwhile_is_not_there(
 
 
 def test_files_set_aside_in_the_same_second_do_not_replace_one_another(
-    store: Store, directory: Path, monkeypatch: pytest.MonkeyPatch
+    store: StateStore, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kron.krond.state.store.time.time", lambda: 1_772_409_600.9)
     asides = []
@@ -291,7 +294,7 @@ def test_files_set_aside_in_the_same_second_do_not_replace_one_another(
     ]
 
 
-def test_a_newer_file_stays_where_it_is(store: Store, directory: Path) -> None:
+def test_a_newer_file_stays_where_it_is(store: StateStore, directory: Path) -> None:
     newer = to_json(state()).replace(b'{"schema":2', b'{"schema":3')
     store.commit([state("other")])
     (directory / NAME).write_bytes(newer)
@@ -301,7 +304,9 @@ def test_a_newer_file_stays_where_it_is(store: Store, directory: Path) -> None:
     assert (directory / NAME).read_bytes() == newer
 
 
-def test_an_old_file_is_migrated_and_written_as_a_new_one(store: Store, directory: Path) -> None:
+def test_an_old_file_is_migrated_and_written_as_a_new_one(
+    store: StateStore, directory: Path
+) -> None:
     flat = (
         f'{{"schema":1,"identity":"{IDENTITY}","last_handled_period":"2026-03-01T00:00:00Z",'
         '"last_chosen":null,"last_run":null,"last_exit_code":null,"active_pid":null,"seed":null}'
@@ -314,7 +319,7 @@ def test_an_old_file_is_migrated_and_written_as_a_new_one(store: Store, director
     assert store.load(IDENTITY) == migrated
 
 
-def test_an_identity_that_is_not_unicode_is_refused(store: Store) -> None:
+def test_an_identity_that_is_not_unicode_is_refused(store: StateStore) -> None:
     with pytest.raises(KronError) as caught:
         store.load("a\udc80")
     assert caught.value.code is Code.IDENTITY
@@ -327,7 +332,7 @@ def test_leftovers_of_a_crash_are_removed_and_nothing_else(directory: Path) -> N
     for name in [".new-1", ".new-77", *kept]:
         (directory / name).write_bytes(b"half")
     (directory / ".new-2").mkdir()  # cannot be removed, and must not be in the way
-    store = Store.open(str(directory))
+    store = StateStore.open(str(directory))
     assert set(os.listdir(directory)) == {*kept, ".new-2", "krond.pid", "runs"}  # noqa: PTH208
     store.commit([state(f"job-{job}") for job in range(3)])
     assert len(store.load_all().states) == 3
@@ -337,7 +342,7 @@ def test_leftovers_of_a_crash_are_removed_and_nothing_else(directory: Path) -> N
 def refused(path: Path) -> KronError:
     before = descriptors()
     with pytest.raises(KronError) as caught:
-        Store.open(str(path))
+        StateStore.open(str(path))
     assert descriptors() == before
     assert caught.value.fix
     return caught.value
@@ -354,7 +359,7 @@ def test_a_directory_that_others_can_write_is_refused(tmp_path: Path, mode: int)
 
 def test_a_directory_that_others_can_read_is_accepted(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)  # what systemd makes of StateDirectory=
-    Store.open(str(tmp_path)).close()
+    StateStore.open(str(tmp_path)).close()
 
 
 @AS_ROOT
@@ -368,16 +373,16 @@ def test_a_directory_of_somebody_else_is_refused(tmp_path: Path) -> None:
 def test_a_symbolic_link_is_refused(tmp_path: Path, ending: str) -> None:
     (tmp_path / "real").mkdir(mode=0o700)
     (tmp_path / "link").symlink_to("real")
-    with pytest.raises(KronError, match="a symbolic link stands where"):
-        Store.open(f"{tmp_path}/link{ending}")
+    with pytest.raises(KronError, match="a part of it is a symbolic link"):
+        StateStore.open(f"{tmp_path}/link{ending}")
     (tmp_path / "dangling").symlink_to("nowhere")
     assert "symbolic link" in str(refused(tmp_path / "dangling"))
 
 
 def test_a_file_is_no_state_directory(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-    assert "is no directory" in str(refused(tmp_path / "file"))
-    assert "is no directory" in str(refused(tmp_path / "file" / "below"))
+    assert "is not a directory" in str(refused(tmp_path / "file"))
+    assert "is not a directory" in str(refused(tmp_path / "file" / "below"))
 
 
 @pytest.mark.parametrize("name", ["runs", "krond.pid"])
@@ -392,20 +397,22 @@ def test_the_proofs_must_not_be_writable_by_others(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs").chmod(0o777)
-    assert "others could write" in str(refused(tmp_path))
+    assert "other users can write" in str(refused(tmp_path))
 
 
 def test_parents_are_made_and_only_the_directory_itself_is_closed(tmp_path: Path) -> None:
     old = os.umask(0o022)
     try:
-        Store.open(str(tmp_path / "a" / "b" / "c")).close()
+        StateStore.open(str(tmp_path / "a" / "b" / "c")).close()
     finally:
         os.umask(old)
     modes = [stat.S_IMODE((tmp_path / path).stat().st_mode) for path in ("a", "a/b", "a/b/c")]
     assert modes == [0o755, 0o755, 0o700]
 
 
-def test_another_directory_put_in_its_place_changes_nothing(store: Store, directory: Path) -> None:
+def test_another_directory_put_in_its_place_changes_nothing(
+    store: StateStore, directory: Path
+) -> None:
     store.commit([state(number=1)])
     moved = directory.with_name("moved")
     directory.rename(moved)
@@ -419,7 +426,9 @@ def test_another_directory_put_in_its_place_changes_nothing(store: Store, direct
     assert os.listdir(moved / "runs") == ["run"]  # noqa: PTH208
 
 
-def test_a_directory_that_was_removed_is_a_persistence_error(store: Store, directory: Path) -> None:
+def test_a_directory_that_was_removed_is_a_persistence_error(
+    store: StateStore, directory: Path
+) -> None:
     (directory / "krond.pid").unlink()
     (directory / "runs").rmdir()
     directory.rmdir()
@@ -430,18 +439,18 @@ def test_a_directory_that_was_removed_is_a_persistence_error(store: Store, direc
 
 
 def test_a_second_store_is_refused_until_the_first_is_closed(directory: Path) -> None:
-    first = Store.open(str(directory))
-    with pytest.raises(AlreadyRunning) as caught:
-        Store.open(str(directory))
-    assert caught.value.pid == os.getpid()
+    first = StateStore.open(str(directory))
+    with pytest.raises(KronError, match=f"process {os.getpid()} has locked") as caught:
+        StateStore.open(str(directory))
+    assert caught.value.code is Code.RUNNING
     first.close()
-    Store.open(str(directory)).close()
+    StateStore.open(str(directory)).close()
 
 
 def test_opening_and_closing_leaks_no_descriptor(directory: Path) -> None:
     before = descriptors()
     for _ in range(3):
-        opened = Store.open(str(directory))
+        opened = StateStore.open(str(directory))
         opened.commit([state(f"job-{job}") for job in range(FEW)])
         opened.close()
     assert descriptors() == before
@@ -450,7 +459,7 @@ def test_opening_and_closing_leaks_no_descriptor(directory: Path) -> None:
 RUN = RunRecord("run-1", 1_772_409_600, 1_772_409_660, 1_772_409_660_000_000_001, 5, 7, BOOT)
 
 
-def test_a_proof_is_noted_read_and_removed(store: Store, directory: Path) -> None:
+def test_a_proof_is_noted_read_and_removed(store: StateStore, directory: Path) -> None:
     assert store.proof("run-1") == str(directory / "runs" / "run-1")
     assert not store.has_proof("run-1")
     assert store.noted_run("run-1") is None
@@ -479,20 +488,22 @@ def test_a_proof_is_noted_read_and_removed(store: Store, directory: Path) -> Non
     ],
 )
 def test_a_hostile_proof_is_a_proof_that_notes_nothing(
-    store: Store, make: Callable[[Path], None]
+    store: StateStore, make: Callable[[Path], None]
 ) -> None:
     make(Path(store.proof("run-1")))
     assert store.has_proof("run-1")
     assert store.noted_run("run-1") is None
 
 
-def test_the_note_of_another_run_is_none(store: Store) -> None:
+def test_the_note_of_another_run_is_none(store: StateStore) -> None:
     store.note_run(RUN)
     Path(store.proof("run-1")).rename(store.proof("run-2"))
     assert store.noted_run("run-2") is None
 
 
-def test_noting_a_run_follows_no_link_and_waits_for_nobody(store: Store, tmp_path: Path) -> None:
+def test_noting_a_run_follows_no_link_and_waits_for_nobody(
+    store: StateStore, tmp_path: Path
+) -> None:
     outside = tmp_path / "outside"
     outside.write_bytes(b"precious")
     Path(store.proof("run-1")).symlink_to(outside)
@@ -505,13 +516,13 @@ def test_noting_a_run_follows_no_link_and_waits_for_nobody(store: Store, tmp_pat
 
 
 @pytest.mark.parametrize("run_id", ["", ".", "..", "a/b", "../x", "a\0", "a b", "x" * 101, ".x"])
-def test_a_run_id_that_is_no_name_reaches_no_file(store: Store, run_id: str) -> None:
+def test_a_run_id_that_is_no_name_reaches_no_file(store: StateStore, run_id: str) -> None:
     for use in (store.proof, store.has_proof, store.noted_run, store.remove_proof):
         with pytest.raises(ValueError, match="run id"):
             use(run_id)
 
 
-def test_what_is_no_run_id_is_no_proof(store: Store, directory: Path) -> None:
+def test_what_is_no_run_id_is_no_proof(store: StateStore, directory: Path) -> None:
     for name in (b".hidden", b"with space", b"\xff", b"good-1"):
         (directory / "runs" / os.fsdecode(name)).touch()
     assert store.proofs() == ["good-1"]

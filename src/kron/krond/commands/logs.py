@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from kron.console.parser import Parser, number_up_to
 from kron.console.terminal import Terminal
 from kron.core.errors import Code, KronError
-from kron.krond.client import NotRunning, ask
-from kron.krond.place import LOG_NAME, add_state_dir, state_dir_of
+from kron.krond.control.client import NotRunning, ask
+from kron.krond.state_dir import LOG_NAME, add_state_dir, state_dir_of
 from kron.logs.reader import read_line
 from kron.logs.record import Record
 
@@ -21,39 +21,39 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 DESCRIPTION = """\
-Show the end of the daemon's log, and go on with --follow, over rotations too. Where krond logs to
-its standard error, as under systemd, whoever started it has the log: journalctl -u krond."""
+Show the end of the daemon's log. With --follow, continue with new lines, also after a rotation. A
+krond that logs to standard error, as under systemd, has no log file: use journalctl -u krond."""
 EXAMPLES = (
     ("krond logs", "the last 20 lines"),
     ("krond logs backup -n 100", "the last 100 lines about `backup`"),
-    ("krond logs --follow", "and all that come"),
+    ("krond logs --follow", "the last 20 lines and all new ones"),
 )
 _POLL_S = 0.2
 
 
 def add_arguments(parser: Parser) -> None:
-    """The arguments of the command."""
-    parser.add_argument("job", metavar="JOB", nargs="?", default="", help="only lines about it")
-    parser.add_argument("-f", "--follow", action="store_true", help="go on with what comes")
+    parser.add_argument(
+        "job", metavar="JOB", nargs="?", default="", help="only lines about this job"
+    )
+    parser.add_argument("-f", "--follow", action="store_true", help="continue with new lines")
     parser.add_argument(
         "-n",
         "--lines",
         type=number_up_to(1_000_000),
         default=20,
         metavar="N",
-        help="how many; default: 20",
+        help="how many lines; default: 20",
     )
     add_state_dir(parser)
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    """Run the command."""
     path = _log_file(state_dir_of(arguments))
     try:
         log = open(path, "rb")  # noqa: PTH123, SIM115 (closed when it was rotated away)
     except FileNotFoundError:
-        fix = "krond start --log-file names another place"
-        raise KronError(Code.FILE_MISSING, f"there is no log {path}", fix=fix) from None
+        fix = "krond start --log-file may have named another file"
+        raise KronError(Code.FILE_MISSING, f"the log {path} does not exist", fix=fix) from None
     wanted = _Wanted(arguments.job)
     for line in deque(filter(wanted, log), arguments.lines):
         terminal.print(_shown(line))
@@ -73,12 +73,12 @@ def _log_file(state_dir: str) -> str:
         return os.path.join(state_dir, LOG_NAME)  # noqa: PTH118
     if path:
         return path
-    fix = "look where its standard error goes; under systemd: journalctl -u krond"
+    fix = "see where its standard error goes; under systemd: journalctl -u krond"
     raise KronError(Code.FILE_MISSING, "this krond logs to its standard error", fix=fix)
 
 
 class _Wanted:
-    """Whether a line, text or JSON, is about the job that is asked for."""
+    """Whether a line, text or JSON, is about the requested job."""
 
     def __init__(self, job: str) -> None:
         self._file, _, self._name = job.rpartition(":")
@@ -87,7 +87,7 @@ class _Wanted:
     def __call__(self, line: bytes) -> bool:
         if not self._name:
             return True
-        if self._bytes not in line:  # as most lines are: there is no need to read them
+        if self._bytes not in line:  # most lines: no need to parse them
             return False
         record = read_line(_shown(line))
         if not isinstance(record, Record) or record.get("name") != self._name:
@@ -96,7 +96,7 @@ class _Wanted:
 
 
 def _coming(log: BinaryIO, path: str) -> Iterator[bytes]:
-    """The lines that are added, whole; in the file that takes the place of this one, too."""
+    """The complete new lines, also of the file that replaces this one."""
     begun = b""
     while True:
         line = log.readline()
@@ -106,7 +106,7 @@ def _coming(log: BinaryIO, path: str) -> Iterator[bytes]:
             continue
         begun += line
         if not line and (newer := _newer(log, path)) is not None:
-            begun += log.read()  # what came before krond went on in the new one
+            begun += log.read()  # the rest, from before krond switched to the new file
             yield from begun.splitlines(keepends=True)
             begun = b""
             log.close()
@@ -120,13 +120,13 @@ def _newer(log: BinaryIO, path: str) -> BinaryIO | None:
         now = os.stat(path)  # noqa: PTH116
         here = os.fstat(log.fileno())
         if (now.st_dev, now.st_ino) == (here.st_dev, here.st_ino):
-            if now.st_size < log.tell():  # it was cut short (copytruncate)
+            if now.st_size < log.tell():  # it was truncated (copytruncate)
                 log.seek(0)
             return None
-        # An empty one was made for krond, which still writes to the old one.
+        # An empty one was created for krond, which still writes to the old one.
         return open(path, "rb") if now.st_size else None  # noqa: PTH123
     except FileNotFoundError:
-        return None  # between the old and the new one
+        return None  # the old one is gone, and the new one does not exist yet
 
 
 def _shown(line: bytes) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from argparse import Namespace
 
 from kron.console.parser import (
     Parser,
+    UsageError,
     add_insecure_config,
     add_log_options,
     add_node_id,
@@ -14,34 +16,29 @@ from kron.console.parser import (
     whole_seconds,
 )
 from kron.console.terminal import Terminal
-from kron.console.usage import UsageError
 from kron.core.errors import Code, KronError
-from kron.krond.place import LOG_NAME, OUTPUT_NAME, add_state_dir, state_dir_of
-from kron.krond.settings import DEFAULT_SLACK_S, UNLIMITED_RUNS, OnStop, Settings, Source
+from kron.krond.settings import UNLIMITED_RUNS, JobSource, KrondSettings, OnStop
+from kron.krond.state_dir import LOG_NAME, OUTPUT_NAME, add_state_dir, state_dir_of
 from kron.logs.event import Level
 from kron.logs.writer import Format
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import Namespace
+from kron.runtime import DEFAULT_SLACK_S
 
 DESCRIPTION = """\
-Start the daemon. It reads its configuration, refuses to start if anything is wrong with it, and
-then starts each run at its chosen second. In the background, which is the default, this command
-ends when the daemon is ready.
+Start the daemon. It reads its configuration, refuses to start if that has an error, and then starts
+each run at its chosen second. In the background, which is the default, this command ends when the
+daemon is ready.
 
-Signals: TERM and INT stop it (twice: stop the runs as well), HUP reads the configuration again,
-USR1 opens the log anew after it was moved away."""
+Signals: TERM and INT stop it (a second one also stops the runs), HUP makes it read its
+configuration again, USR1 makes it open its log file again after a rotation."""
 EXAMPLES = (
-    ("krond start", "run what /etc/krond.d says, in the background"),
+    ("krond start", "run the jobs of /etc/krond.d, in the background"),
     ("krond start --foreground --config jobs.kron --state-dir ./state", "try a file"),
     ("krond start --source cron", "run the crontabs of this host as they are"),
-    ("krond start --once --config jobs.kron", "run what is due now, and end"),
+    ("krond start --once --config jobs.kron", "run the jobs that are due now, and exit"),
 )
 
 
 def add_arguments(parser: Parser) -> None:
-    """The arguments of the command."""
     what = parser.add_argument_group("what to run")
     what.add_argument(
         "--config",
@@ -54,7 +51,7 @@ def add_arguments(parser: Parser) -> None:
     )
     what.add_argument(
         "--source",
-        choices=tuple(Source),
+        choices=tuple(JobSource),
         action="append",
         default=[],
         help="krontab: the files of --config (default); cron: /etc/crontab, /etc/cron.d and the "
@@ -67,31 +64,31 @@ def add_arguments(parser: Parser) -> None:
     how.add_argument(
         "--foreground",
         action="store_true",
-        help="stay in the foreground, and log to standard error",
+        help="stay in the foreground and log to standard error",
     )
     how.add_argument(
-        "--once", action="store_true", help="run what is due now, wait for it, and end"
+        "--once", action="store_true", help="run the jobs that are due now, wait for them, and exit"
     )
     how.add_argument(
         "--trigger-slack",
         type=whole_seconds,
         default=DEFAULT_SLACK_S,
         metavar="DURATION",
-        help="how late a run may start when krond was awake and the host was busy; "
-        f"default: {DEFAULT_SLACK_S}s, 0s for the bare rule",
+        help="how late a run may start because the host was busy, even with a shorter deadline; "
+        f"default: {DEFAULT_SLACK_S}s",
     )
     how.add_argument(
         "--max-running",
         type=number_up_to(1_000_000),
         metavar="N",
-        help="at most so many runs at a time; the others wait, and their deadlines count",
+        help="run at most N runs at a time; the others wait until their deadlines",
     )
     how.add_argument(
         "--on-stop",
         choices=tuple(OnStop),
         default=OnStop.WAIT,
-        help="what becomes of runs when krond is stopped; wait: it ends after them (default), "
-        "terminate: they are stopped, leave: they go on, and the next krond takes them up",
+        help="what happens to active runs when krond stops; wait: krond waits for them (default), "
+        "terminate: krond stops them, leave: they go on, and the next krond takes them over",
     )
     how.add_argument("--pid-file", type=path, metavar="PATH", help="write and lock a pid file")
     for name, meaning in (("nofile", "open files"), ("nproc", "processes of a user")):
@@ -99,37 +96,40 @@ def add_arguments(parser: Parser) -> None:
             f"--limit-{name}",
             type=number_up_to(999_999_999),
             metavar="N",
-            help=f"the limit on {meaning} that krond and its runs have; default: as it is",
+            help=f"the limit on {meaning} for krond and its runs; default: unchanged",
         )
     logs = parser.add_argument_group("logs")
     logs.add_argument(
         "--log-file",
         type=path,
         metavar="PATH",
-        help="where to log; default: standard error in the foreground, else "
+        help="the log file; default: standard error in the foreground, else "
         f"{LOG_NAME} in the state directory",
     )
     add_log_options(logs)
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    """Run the command."""
     from kron.krond.background import Background, Foreground
+
+    # Opens those of 0, 1 and 2 that are closed. Before anything imports ctypes: its libffi may keep
+    # its own file open, and every run would get that as its standard error.
+    line: Background | Foreground = Foreground()
+
     from kron.krond.service import serve
     from kron.krond.state.directory import Directory
 
     settings = _settings(arguments)
-    line: Background | Foreground = Foreground()
     if settings.output_file:
         try:
             Directory.make(settings.state_dir).close()
             line = Background.start(settings.output_file)
-        except KronError as error:  # nothing has run, so it is a matter of the directory
+        except KronError as error:  # nothing has run, so it is an error of the directory
             raise KronError(Code.STATE, error.message, error.fix) from None
     return serve(settings, line)
 
 
-def _settings(arguments: Namespace) -> Settings:
+def _settings(arguments: Namespace) -> KrondSettings:
     from kron.jobs.identity import Node, find_node
     from kron.jobs.source import own_access
 
@@ -138,12 +138,12 @@ def _settings(arguments: Namespace) -> Settings:
     log_file = arguments.log_file or (
         os.path.join(state_dir, LOG_NAME) if is_background else ""  # noqa: PTH118
     )
-    sources = tuple(map(Source, arguments.source)) or (Source.KRONTAB,)
-    if arguments.config and Source.KRONTAB not in sources:
-        message = "--config names krontab files, and --source cron reads none"
+    sources = tuple(map(JobSource, arguments.source)) or (JobSource.KRONTAB,)
+    if arguments.config and JobSource.KRONTAB not in sources:
+        message = "--config names krontab files, but --source cron does not read any"
         raise UsageError(Code.VALUE_UNKNOWN, message, fix="add --source krontab to run both")
     limits = {"NOFILE": arguments.limit_nofile, "NPROC": arguments.limit_nproc}
-    return Settings(
+    return KrondSettings(
         state_dir=state_dir,
         access=own_access(insecure=arguments.allow_insecure_config),
         config=tuple(map(os.path.abspath, arguments.config)),

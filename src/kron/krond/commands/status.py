@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from kron.answers.times import distance
 from kron.console.parser import Parser, add_format
 from kron.console.report import many
 from kron.console.table import table
 from kron.console.terminal import Terminal
-from kron.console.times import distance
 from kron.core.instant import from_text
-from kron.krond.client import ask
-from kron.krond.place import add_state_dir, state_dir_of
+from kron.krond.control.client import ask
+from kron.krond.state_dir import add_state_dir, state_dir_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,24 +20,22 @@ if TYPE_CHECKING:
     from typing import Any
 
 DESCRIPTION = """\
-Show what the daemon and its jobs are doing: what is running, what waits, what comes next and how
-the last run ended. Exit code 5 means that no krond is running there."""
+Show what the daemon and its jobs are doing: which runs are active or waiting, which are next, and
+how the last ones ended. Exit code 5 means that no krond is running."""
 EXAMPLES = (
-    ("krond status", "all jobs, those that run first, then the next one to run"),
+    ("krond status", "all jobs: the running ones first, then by their next run"),
     ("krond status backup", "one job"),
     ("krond status --format json", "everything, for a script"),
 )
 
 
 def add_arguments(parser: Parser) -> None:
-    """The arguments of the command."""
     parser.add_argument("job", metavar="JOB", nargs="?", default="", help="only this job")
     add_format(parser, names="one name a line")
     add_state_dir(parser)
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    """Run the command."""
     answer = ask(state_dir_of(arguments), {"command": "status", "job": arguments.job}, 30)
     rows = answer["jobs"]
     if arguments.format == "json":
@@ -62,7 +60,7 @@ def _lines(answer: dict[str, Any], rows: list[dict[str, Any]], terminal: Termina
         counts.append(terminal.styled("stopping", "bold", "yellow"))
     yield f"krond {answer['version']}, pid {answer['pid']}, up {up}: {', '.join(counts)}"
     if answer["lost_log_lines"]:
-        yield terminal.styled(f"{answer['lost_log_lines']} lines of its log are lost", "red")
+        yield terminal.styled(f"{answer['lost_log_lines']} lines of its log were lost", "red")
     if not rows:
         return
     rows.sort(key=lambda row: (not row["active"], not row["waiting"], _next_s(row), row["name"]))

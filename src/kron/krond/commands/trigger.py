@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
+
 from kron.console.parser import Parser
 from kron.console.terminal import Terminal
-from kron.krond.client import ask
-from kron.krond.place import add_state_dir, state_dir_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import Namespace
+from kron.krond.control.client import ask
+from kron.krond.state_dir import add_state_dir, state_dir_of
 
 DESCRIPTION = """\
-Start a run of a job now. It belongs to no period: the job's next run stays where it was. The job's
-concurrency holds: with forbid it is refused while another run is going on, with replace it stops
-that one first. A suspended job can be triggered, too.
+Start a run of a job now. It belongs to no period: the job's next run stays as planned. The job's
+concurrency policy applies: with forbid the run is refused while another one is active, with replace
+that one is stopped first. A suspended job can be triggered too.
 
-With --wait, the exit code is the run's own, or 128 and the signal that ended it."""
+With --wait, the exit code is that of the run, or 128 plus the signal that ended it."""
 EXAMPLES = (
-    ("krond trigger backup", "start it, and say its run id"),
+    ("krond trigger backup", "start it and print its run id"),
     ("krond trigger backup --wait && echo done", "wait for its end"),
 )
 
 
 def add_arguments(parser: Parser) -> None:
-    """The arguments of the command."""
     parser.add_argument("job", metavar="JOB", help="a name, or <absolute path of its file>:<name>")
     parser.add_argument("--wait", action="store_true", help="wait until the run has ended")
     add_state_dir(parser)
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    """Run the command."""
     import signal
 
     request = {"command": "trigger", "job": arguments.job, "wait": arguments.wait}

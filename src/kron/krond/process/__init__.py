@@ -1,1 +1,1 @@
-"""Processes: how a run is started, as whom, where its output goes, and what /proc says of it."""
+"""Processes: how a run is started, as which user, where its output goes, and what /proc shows."""

@@ -1,7 +1,7 @@
-"""Accounts: whom a run is to run as, looked up anew for every run, since they change.
+"""Accounts: the user and groups of a run, looked up for every run, because they may change.
 
-An account is numbers only in the end. Whether krond may take them on is asked here as well, so
-that the reason is told in words; that they were taken on is verified after the switch.
+To the kernel an account is only numbers. This module also checks whether krond may switch to them,
+to give the reason in words; the child verifies the switch itself.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from kron.core.frozen import Frozen
 from kron.krond.process.failure import StartError
 
 HIGHEST_ID = 2**32 - 2
-"""The number above it is -1 to the kernel, and means: leave it as it is."""
+"""The next number is -1 to the kernel, which means: do not change it."""
 
 _MOST_DIGITS = 10
 
 
 class Account(Frozen):
-    """A user, a group and the supplementary groups, for a process to have and no others."""
+    """The user, the group and all supplementary groups of a process."""
 
     uid: int
     gid: int
     groups: tuple[int, ...]
     name: str
-    """The user's, for people."""
+    """The name of the user, for people."""
 
 
 def find_account(user: str, group: str) -> Account | None:
-    """The account of a job with this user and group. None: krond is that already."""
+    """The account of a job with this user and group. None: krond has that account already."""
     if not user and not group:
         return None
     gid = _group_id(group) if group else None
@@ -53,10 +53,10 @@ def _of_user(user: str, gid: int | None) -> Account:
         return Account(entry.pw_uid, gid, tuple(sorted(set(groups))), entry.pw_name)
     uid = _number(user)
     if uid is None:
-        raise StartError(f"there is no user {quoted(user)}")
+        raise StartError(f"user {quoted(user)} does not exist")
     if gid is None:
         raise StartError(
-            f"user {quoted(user)} is a number without a name, so its group is not known: add group="
+            f"user {quoted(user)} has no account, so its group is not known: add group="
         )
     return Account(uid, gid, (gid,), user)
 
@@ -72,10 +72,10 @@ def _of_group(gid: int | None) -> Account:
 
 
 def _entry(user: str) -> pwd.struct_passwd | None:
-    """The entry of a user: by name, and only where there is no such name by number."""
+    """The entry of a user: by name, or by number if no user has that name."""
     try:
         return pwd.getpwnam(user)
-    except (KeyError, ValueError):  # ValueError: a text that can be no name
+    except (KeyError, ValueError):  # ValueError: a text that cannot be a name
         uid = _number(user)
     if uid is None:
         return None
@@ -92,7 +92,7 @@ def _group_id(group: str) -> int:
     except (KeyError, ValueError):
         gid = _number(group)
     if gid is None:
-        raise StartError(f"there is no group {quoted(group)}")
+        raise StartError(f"group {quoted(group)} does not exist")
     _check(gid, f"group {quoted(group)}")
     return gid
 
@@ -106,11 +106,11 @@ def _number(text: str) -> int | None:
 
 def _check(number: int, what: str) -> None:
     if not 0 <= number <= HIGHEST_ID:
-        raise StartError(f"the number of {what} is {number}, which the kernel takes for none")
+        raise StartError(f"the number of {what} is {number}, which the kernel does not accept")
 
 
 def _is_own(account: Account) -> bool:
-    """Whether krond has these very numbers. The gid counts as one of the groups either way."""
+    """Whether krond has exactly these numbers. The gid always counts as one of the groups."""
     return (
         os.getresuid() == (account.uid,) * 3
         and os.getresgid() == (account.gid,) * 3

@@ -1,12 +1,28 @@
-"""What both ways of starting give a child: its proof, its directory, its signals."""
+"""What every child gets, however it is started: signals, descriptors, a directory, a program.
+
+A child gets the descriptors 0, 1 and 2, and no other descriptor of krond's. Nothing is closed here:
+all others are marked close-on-exec, so that a child holds krond's lock on the state directory
+exactly until its program begins.
+
+The search for a program follows PATH and runs in the calling process: for a run of another user
+that is the child, after it has dropped its privileges. No shell is used, not even for a script
+without #!.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
-from errno import EACCES, ENOENT, ENOTDIR
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from errno import EACCES, EISDIR, ELIBACC, ENOENT, ENOTDIR
+from functools import lru_cache
 
-from kron.krond.process.failure import NotStarted, Stage, error_number
+from kron.jobs.task import DEFAULT_PATH
+from kron.krond.process.failure import NotStarted, StartStage, error_number
+from kron.krond.process.kernel import mark_close_on_exec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,24 +31,142 @@ if TYPE_CHECKING:
 PROOF_FLAGS = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
 PROOF_MODE = 0o600
 
-# SIGKILL and SIGSTOP have no disposition. The two that the C library keeps for its threads cannot
-# be named from Python; glibc has every spawned program begin with them ignored.
+# SIGKILL and SIGSTOP have no disposition. The two that the C library uses for its threads cannot
+# be named from Python; with glibc every spawned program begins with them ignored.
 SIGNALS = tuple(sorted(map(int, signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})))
 
+_FIRST = 3
+"""The first descriptor that a child does not get."""
 _MISSING_OR_CLOSED = frozenset({ENOENT, ENOTDIR, EACCES})
+_DEFAULT_PATH = DEFAULT_PATH.encode()
 
 
 def as_bytes(text: str) -> bytes:
-    """Text of a configuration file as the bytes that it was, whatever krond's own locale."""
+    """Text of a configuration file as its original bytes, independent of krond's locale."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def enter_directory(what: Launch) -> None:
-    """Go to the directory of a run."""
+    """Change to the directory of a run."""
     try:
-        os.chdir(as_bytes(what.cwd))
+        os.chdir(as_bytes(what.task.cwd))
     except (OSError, ValueError) as error:
         number = error_number(error)
-        if not what.cwd_may_lack or number not in _MISSING_OR_CLOSED:
-            raise NotStarted(Stage.DIRECTORY, number) from None
+        if not what.task.cwd_may_lack or number not in _MISSING_OR_CLOSED:
+            raise NotStarted(StartStage.DIRECTORY, number) from None
         os.chdir("/")
+
+
+def seal() -> None:
+    """Mark every descriptor except 0, 1 and 2 close-on-exec."""
+    if not mark_close_on_exec(_FIRST):
+        _seal_inherited()
+
+
+@lru_cache(maxsize=1)
+def _seal_inherited() -> None:
+    """The same on an old kernel, once: Python marks what it opens itself."""
+    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208
+        descriptor = int(name)
+        if descriptor >= _FIRST:
+            try:
+                os.set_inheritable(descriptor, False)
+            except OSError:
+                continue  # the descriptor of the listing, closed by now
+
+
+@contextmanager
+def sources(stdin: int, stdout: int, stderr: int) -> Iterator[tuple[int, ...]]:
+    """The descriptors that become 0, 1 and 2, as copies above those three where necessary.
+
+    So none is overwritten before it is copied, in any order: stdout may be 2 and stderr 1. One that
+    is in its place already and not close-on-exec (krond's own output) is used without a copy.
+    """
+    given: tuple[int, ...] = (stdin, stdout, stderr)
+    copies: dict[int, int] = {}
+    try:
+        try:
+            # A closed one fails here, before its number is reused.
+            stay = [os.get_inheritable(descriptor) for descriptor in given]
+            stay[0] = False  # the proof is opened as 0
+            if any(
+                source < _FIRST and not (source == target and stay[target])
+                for target, source in enumerate(given)
+            ):
+                for source in given:
+                    if source < _FIRST and source not in copies:
+                        copies[source] = lifted(source)
+        except OSError as error:
+            raise NotStarted(StartStage.DESCRIPTORS, error.errno or 0) from None
+        yield tuple([copies.get(source, source) for source in given])
+    finally:
+        for copy in copies.values():
+            os.close(copy)
+
+
+def lifted(descriptor: int) -> int:
+    """A copy of a descriptor above 0, 1 and 2, close-on-exec."""
+    return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FIRST)
+
+
+def spawn(
+    program: bytes,
+    argv: list[bytes],
+    env: Mapping[bytes, bytes],
+    descriptors: tuple[int, ...],
+    *first: tuple[object, ...],
+) -> int:
+    """The pid of a program in a session of its own, after these `first` actions on its files."""
+    copies = [
+        (os.POSIX_SPAWN_DUP2, source, target)
+        for target, source in enumerate(descriptors)
+        if source != target
+    ]
+    return os.posix_spawn(
+        program,
+        argv,
+        env,
+        file_actions=(*first, *copies),
+        setsid=True,
+        setsigmask=(),
+        setsigdef=SIGNALS,
+    )
+
+
+def search_path(env: Mapping[bytes, bytes]) -> bytes:
+    """The PATH of a child with this environment."""
+    return env.get(b"PATH", _DEFAULT_PATH)
+
+
+def find_program(name: bytes, path: bytes) -> bytes:
+    """The file of a program: `name` itself if it has a slash, else the first one in `path`.
+
+    `OSError`: no file has that name (ENOENT), or none of them may be executed (EACCES). An empty
+    directory in `path` is the current one, as in a shell.
+    """
+    if b"/" in name:
+        return name
+    error = ENOENT
+    for directory in path.split(b":"):
+        file = b"%b/%b" % (directory or b".", name)
+        try:
+            is_file = stat.S_ISREG(os.stat(file).st_mode)  # noqa: PTH116
+        except (OSError, ValueError):
+            continue
+        if is_file and os.access(file, os.X_OK):
+            return file
+        error = EACCES
+    raise OSError(error, os.strerror(error))
+
+
+def cause(file: bytes, error: int) -> int:
+    """The most precise error for a failed execve: its ENOENT and EACCES have several causes."""
+    try:
+        if error == ENOENT:
+            os.stat(file)  # noqa: PTH116
+            return ELIBACC
+        if error == EACCES and stat.S_ISDIR(os.stat(file).st_mode):  # noqa: PTH116
+            return EISDIR
+    except (OSError, ValueError):
+        pass
+    return error

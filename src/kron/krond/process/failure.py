@@ -1,70 +1,64 @@
-"""Failures to start: at which stage, with which error, and what to say to people about it.
+"""Failures to start: the stage, the kernel's error, and the text for people.
 
-A way of starting a process only names the stage and the kernel's error number. The words are
-here, in one place, and never hold more of a command line than the name of its program.
+`forked` and `spawned` only report the stage and the kernel's error number. All texts are here; they
+never contain more of a command line than the name of its program.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 from enum import StrEnum
-from errno import (
-    E2BIG,
-    EACCES,
-    EAGAIN,
-    EEXIST,
-    EINVAL,
-    EISDIR,
-    ELIBACC,
-    EMFILE,
-    ENFILE,
-    ENOENT,
-    ENOEXEC,
-    ENOMEM,
-    EPERM,
-)
 
-PASSING = frozenset({EAGAIN, ENOMEM, EMFILE, ENFILE})
-"""Errors for want of something that may be there again in a moment."""
+PASSING = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
+"""Errors because a resource is short, which may pass in a moment."""
 
 
 class StartError(Exception):
-    """A run cannot be started: why, and whether trying again is of no use."""
+    """A run cannot be started. `for_good`: another attempt would fail too."""
 
     def __init__(self, reason: str, *, for_good: bool = True) -> None:
         super().__init__(reason)
         self.reason = reason
         self.for_good = for_good
         self.state_error = 0
-        """The kernel's number, if it is the state directory that cannot be written."""
+        """The kernel's error number, if the state directory cannot be written."""
         self.loggers: list[int] = []
-        """The processes that were to serve the run, and are there all the same: to be reaped."""
+        """Helper processes that were already started for the run, to be reaped."""
 
 
-class Stage(StrEnum):
-    """How far a start had come, in the order of things."""
+class StartStage(StrEnum):
+    """The steps of a start, in order, each with the text for a failure."""
 
-    PROCESS = "process"
-    SESSION = "session"
-    PROOF = "proof"
-    DESCRIPTORS = "descriptors"
-    LIMITS = "limits"
-    NICE = "nice"
-    GROUPS = "groups"
-    GROUP = "group"
-    USER = "user"
-    VERIFIED = "verified"
-    DIRECTORY = "directory"
-    SEARCH = "search"
-    SIGNALS = "signals"
-    PROGRAM = "program"
-    HANGING = "hanging"
+    text: str
+
+    def __new__(cls, name: str, text: str) -> StartStage:
+        stage = str.__new__(cls, name)
+        stage._value_ = name
+        stage.text = text
+        return stage
+
+    PROCESS = "process", "no process can be made: {why}"
+    SESSION = "session", "it cannot have a session of its own: {why}"
+    PROOF = "proof", "its proof cannot be written: {why}"
+    DESCRIPTORS = "descriptors", "its input and output cannot be set up: {why}"
+    LIMITS = "limits", "its limits cannot be set: {why}"
+    NICE = "nice", "its niceness cannot be set: {why}"
+    GROUPS = "groups", "krond cannot switch to user {user} (its groups): {why}"
+    GROUP = "group", "krond cannot switch to user {user} (its group): {why}"
+    USER = "user", "krond cannot switch to user {user} (its user): {why}"
+    VERIFIED = "verified", "its privileges did not drop, so nothing was executed: {why}"
+    DIRECTORY = "directory", "its directory {directory} cannot be entered: {why}"
+    SEARCH = "search", "its program cannot be searched for: {why}"
+    SIGNALS = "signals", "its signals cannot be set up: {why}"
+    PROGRAM = "program", "the program {program} cannot be started: {why}"
+    HANGING = "hanging", "it hung before its program began (does a file system not answer?)"
 
 
 class NotStarted(Exception):  # noqa: N818 (a fact from one module to the next, not for people)
-    """Nothing runs. `left_proof`: the proof of this very start is there and is to be removed."""
+    """Nothing runs. `left_proof`: this start has left its proof, which must be removed."""
 
-    def __init__(self, stage: Stage, error: int, *, left_proof: bool = False) -> None:
+    def __init__(self, stage: StartStage, error: int, *, left_proof: bool = False) -> None:
         super().__init__(stage, error)
         self.stage = stage
         self.error = error
@@ -77,55 +71,46 @@ def is_passing(error: int) -> bool:
 
 
 def error_number(error: BaseException) -> int:
-    """The kernel's number for an error, or the one that fits best. 0: it is a mistake of ours."""
+    """The kernel's number for an error, or the closest one. 0: a bug in krond."""
+    if isinstance(error, NotStarted):
+        return error.error
     if isinstance(error, OSError):
         return error.errno or 0
     if isinstance(error, MemoryError):
-        return ENOMEM
-    return EINVAL if isinstance(error, ValueError | OverflowError) else 0
+        return errno.ENOMEM
+    return errno.EINVAL if isinstance(error, ValueError | OverflowError) else 0
 
 
-def reason(stage: Stage, error: int, *, program: str, user: str, directory: str) -> str:
-    """What to tell people; the names come quoted."""
-    why = os.strerror(error) if error else "of an error within krond"
-    if stage is Stage.PROGRAM:
-        return _PROGRAM.get(error, "the program {} cannot be started: {}").format(program, why)
-    if (stage, error) in _KNOWN:
-        return _KNOWN[stage, error].format(program)
-    match stage:
-        case Stage.DIRECTORY:
-            return f"its directory {directory} cannot be entered: {why}"
-        case Stage.USER | Stage.GROUP | Stage.GROUPS:
-            return f"krond cannot switch to user {user} (its {stage}): {why}"
-        case _:
-            return _STAGES[stage].format(why)
+def reason(stage: StartStage, error: int, **names: str) -> str:
+    """The text for people. The names of program, user and directory are already quoted."""
+    why = os.strerror(error) if error else "an error within krond"
+    return _KNOWN.get((stage, error), stage.text).format(why=why, **names)
 
 
-_PROGRAM = {
-    ENOENT: "there is no program {}",
-    EACCES: "the program {} may not be executed: look at its mode, its directories and its mount",
-    EISDIR: "{} is a directory, not a program",
-    ENOEXEC: "{} is no program: a script needs a first line such as #!/bin/sh",
-    ELIBACC: "the interpreter of {} is missing: a script names it in its first line",
-    E2BIG: "the command of {} and its environment are too long together",
-    EINVAL: "the command of {} or its environment holds a NUL byte, or a variable has no name",
-}
 _KNOWN = {
-    (Stage.PROOF, EEXIST): "its proof is there already: it has been started before",
-    (Stage.SEARCH, ENOENT): "there is no program {} in PATH",
-    (Stage.SEARCH, EACCES): "the program {} in PATH may not be executed",
-    (Stage.LIMITS, EPERM): "a limit is higher than krond's own, and krond may not raise it",
-    (Stage.NICE, EACCES): "its niceness is lower than krond may set",
+    (StartStage.PROOF, errno.EEXIST): "its proof exists already: it has been started before",
+    (StartStage.LIMITS, errno.EPERM): (
+        "a limit is higher than krond's own, and krond may not raise it"
+    ),
+    (StartStage.NICE, errno.EACCES): "its niceness is lower than krond may set",
+    (StartStage.SEARCH, errno.ENOENT): "PATH has no program {program}",
+    (StartStage.SEARCH, errno.EACCES): "the program {program} in PATH may not be executed",
+    (StartStage.PROGRAM, errno.ENOENT): "the program {program} does not exist",
+    (StartStage.PROGRAM, errno.EACCES): (
+        "the program {program} may not be executed: check its mode, its directories and its mount"
+    ),
+    (StartStage.PROGRAM, errno.EISDIR): "{program} is a directory, not a program",
+    (StartStage.PROGRAM, errno.ENOEXEC): (
+        "{program} is not a program: a script needs a first line such as #!/bin/sh"
+    ),
+    (StartStage.PROGRAM, errno.ELIBACC): (
+        "the interpreter of {program} is missing: a script names it in its first line"
+    ),
+    (StartStage.PROGRAM, errno.E2BIG): (
+        "the command of {program} and its environment are too long together"
+    ),
+    (StartStage.PROGRAM, errno.EINVAL): (
+        "the command of {program} or its environment has a NUL byte, or a variable has no name"
+    ),
 }
-_STAGES = {
-    Stage.PROCESS: "no process can be made: {}",
-    Stage.SESSION: "it cannot have a session of its own: {}",
-    Stage.PROOF: "its proof cannot be written: {}",
-    Stage.DESCRIPTORS: "its input and output cannot be set up: {}",
-    Stage.LIMITS: "its limits cannot be set: {}",
-    Stage.NICE: "its niceness cannot be set: {}",
-    Stage.VERIFIED: "its privileges did not drop, so nothing was executed: {}",
-    Stage.SEARCH: "its program cannot be searched for: {}",
-    Stage.SIGNALS: "its signals cannot be set up: {}",
-    Stage.HANGING: "it hung before its program was executed (a file system that does not answer?)",
-}
+"""The texts for errors with a known cause."""

@@ -1,9 +1,9 @@
-"""The other way to start a process: fork, for a run with a user, limits or a niceness of its own.
+"""The other way to start a process: fork, for a run with its own user, limits or niceness.
 
-The child is a list of steps that is made before the fork. Whatever goes wrong in one of them, the
-child tells which and is gone at once: no program begins unless every step before it succeeded, and
-the privileges were found to have dropped. Signals are blocked from before the fork to the last
-step, so that no handler of krond's runs in the child.
+The child executes a list of steps that is made before the fork. If a step fails, the child reports
+which one and exits at once: the program begins only if every step succeeded and the dropped
+privileges were verified. Signals are blocked from before the fork to the last step, so that no
+handler of krond runs in the child.
 """
 
 from __future__ import annotations
@@ -17,17 +17,19 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from errno import EINVAL, EPERM, ETIMEDOUT
 
-from kron.jobs.task import UNLIMITED, Resource
+from kron.jobs.task import UNLIMITED, LimitedResource
 from kron.krond.process.account import HIGHEST_ID, Account
 from kron.krond.process.child import (
     PROOF_FLAGS,
     PROOF_MODE,
     SIGNALS,
+    cause,
     enter_directory,
+    find_program,
+    lifted,
+    search_path,
 )
-from kron.krond.process.descriptors import lifted
-from kron.krond.process.executable import cause, find_program, search_path
-from kron.krond.process.failure import NotStarted, Stage, error_number
+from kron.krond.process.failure import NotStarted, StartStage, error_number
 from kron.krond.process.kernel import permitted_capabilities, prepared_execve
 
 TYPE_CHECKING = False
@@ -36,108 +38,96 @@ if TYPE_CHECKING:
 
     from kron.krond.process.launch import Launch
 
-    Step = tuple[Stage, Callable[[], object]]
+    Step = tuple[StartStage, Callable[[], object]]
 
 PATIENCE_MS = 10_000
-"""How long a child may take to its program. One in a directory of a dead server takes for ever."""
+"""How long a child may take until its program begins. With a dead file server it may hang."""
 
 _DYING_MS = 1_000
 _FAILED = 127
 _PRIVATE = 0o077
 _KERNEL_NAMES = {
-    Resource.NOFILE: resource.RLIMIT_NOFILE,
-    Resource.NPROC: resource.RLIMIT_NPROC,
-    Resource.AS: resource.RLIMIT_AS,
-    Resource.CORE: resource.RLIMIT_CORE,
+    LimitedResource.NOFILE: resource.RLIMIT_NOFILE,
+    LimitedResource.NPROC: resource.RLIMIT_NPROC,
+    LimitedResource.AS: resource.RLIMIT_AS,
+    LimitedResource.CORE: resource.RLIMIT_CORE,
 }
 _unreaped: list[int] = []
 
 
-def fork(
-    what: Launch,
-    argv: list[bytes],
-    sources: tuple[int, ...],
-    open_files: tuple[int, int] | None,
-) -> int:
+def fork(what: Launch, argv: list[bytes], sources: tuple[int, ...]) -> int:
     """The pid of the process, or `NotStarted`."""
     _reap_stragglers()
-    steps = list(_steps(what, argv, sources, open_files))
+    steps = list(_steps(what, argv, sources))
     try:
-        answers, telling = _pipe()
+        reading, writing = _pipe()
     except OSError as error:
-        raise NotStarted(Stage.PROCESS, error.errno or 0) from None
+        raise NotStarted(StartStage.PROCESS, error.errno or 0) from None
     own_mask = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
-        pid = _fork(steps, telling)
-        _await(pid, answers)
+        pid = _fork(steps, writing)
+        _await(pid, reading)
         return pid
     finally:
-        os.close(answers)
+        os.close(reading)
         signal.pthread_sigmask(signal.SIG_SETMASK, own_mask)
 
 
-def _fork(steps: list[Step], telling: int) -> int:
-    """The pid of a child that is about to take the steps. The writing end is the child's alone."""
+def _fork(steps: list[Step], writing: int) -> int:
+    """The pid of a child that executes the steps. Only the child keeps the writing end."""
     try:
         pid = os.fork()
         if pid == 0:
-            _run(steps, telling)
+            _run(steps, writing)
         return pid
     except OSError as error:
-        raise NotStarted(Stage.PROCESS, error.errno or 0) from None
+        raise NotStarted(StartStage.PROCESS, error.errno or 0) from None
     finally:
-        os.close(telling)
+        os.close(writing)
 
 
-def _steps(
-    what: Launch,
-    argv: list[bytes],
-    sources: tuple[int, ...],
-    open_files: tuple[int, int] | None,
-) -> Iterator[Step]:
-    """What the child does, in order. Each step is one thing that may fail."""
+def _steps(what: Launch, argv: list[bytes], sources: tuple[int, ...]) -> Iterator[Step]:
+    """The steps of the child, in order. Each step does one thing that may fail."""
     try:
         execve = prepared_execve(argv, what.env)
     except ValueError:
-        raise NotStarted(Stage.PROGRAM, EINVAL) from None
-    umask = what.umask if what.umask is not None else _own_umask()
-    early, late = _limits(what.limits, open_files)
-    yield Stage.SESSION, os.setsid
-    yield Stage.PROOF, lambda: _leave_proof(what.proof)
-    yield Stage.DESCRIPTORS, lambda: _take_descriptors(sources)
-    for limit in early:
-        yield Stage.LIMITS, _setting(limit)
-    if what.nice is not None:
-        nice = what.nice
-        yield Stage.NICE, lambda: os.setpriority(os.PRIO_PROCESS, 0, nice)
+        raise NotStarted(StartStage.PROGRAM, EINVAL) from None
+    umask = what.task.umask if what.task.umask is not None else _own_umask()
+    early, late = _limits(what)
+    yield StartStage.SESSION, os.setsid
+    yield StartStage.PROOF, lambda: _leave_proof(what.proof)
+    yield StartStage.DESCRIPTORS, lambda: _take_descriptors(sources)
+    yield from early
+    if what.task.nice is not None:
+        nice = what.task.nice
+        yield StartStage.NICE, lambda: os.setpriority(os.PRIO_PROCESS, 0, nice)
     if what.account is not None:
         yield from _drop(what.account)
-    yield Stage.DIRECTORY, lambda: os.umask(umask)
-    if what.cwd:
-        yield Stage.DIRECTORY, lambda: enter_directory(what)
+    yield StartStage.DIRECTORY, lambda: os.umask(umask)
+    if what.task.cwd:
+        yield StartStage.DIRECTORY, lambda: enter_directory(what)
     program: list[bytes] = []
     path = search_path(what.env)
-    yield Stage.SEARCH, lambda: program.append(find_program(argv[0], path))
-    yield Stage.SIGNALS, _default_signals
-    for limit in late:
-        yield Stage.LIMITS, _setting(limit)
-    yield Stage.PROGRAM, lambda: _execute(execve, program[0])
+    yield StartStage.SEARCH, lambda: program.append(find_program(argv[0], path))
+    yield StartStage.SIGNALS, _default_signals
+    yield from late
+    yield StartStage.PROGRAM, lambda: _execute(execve, program[0])
 
 
 def _drop(account: Account) -> Iterator[Step]:
-    """Groups first, while krond still may; the user last; and then see whether it is true."""
+    """Drop the groups while that is still allowed, then the user; then verify."""
     uid, gid, groups = account.uid, account.gid, list(account.groups)
     for number in (uid, gid, *groups):
-        if not 0 <= number <= HIGHEST_ID:  # -1 would mean: leave it as it is
-            raise NotStarted(Stage.USER, EINVAL)
-    yield Stage.GROUPS, lambda: os.setgroups(groups)
-    yield Stage.GROUP, lambda: os.setresgid(gid, gid, gid)
-    yield Stage.USER, lambda: os.setresuid(uid, uid, uid)
-    yield Stage.VERIFIED, lambda: _verify(account)
+        if not 0 <= number <= HIGHEST_ID:  # -1 would mean: do not change it
+            raise NotStarted(StartStage.USER, EINVAL)
+    yield StartStage.GROUPS, lambda: os.setgroups(groups)
+    yield StartStage.GROUP, lambda: os.setresgid(gid, gid, gid)
+    yield StartStage.USER, lambda: os.setresuid(uid, uid, uid)
+    yield StartStage.VERIFIED, lambda: _verify(account)
 
 
 def _verify(account: Account) -> None:
-    """Trust nothing that a system call returned: look."""
+    """Check the result instead of trusting the system calls."""
     if (
         os.getresuid() != (account.uid,) * 3
         or os.getresgid() != (account.gid,) * 3
@@ -156,30 +146,27 @@ def _can_become_root() -> bool:
     return True
 
 
-def _limits(
-    limits: tuple[tuple[Resource, int], ...], open_files: tuple[int, int] | None
-) -> tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]]:
-    """The limits to set before the user is switched, and those for the last moment.
+def _limits(what: Launch) -> tuple[list[Step], list[Step]]:
+    """The limits to set before the switch of the user, and those to set at the end.
 
-    Only root may raise one, and that of processes has to hold when the user is switched. But an
-    address space lowered below what the child has of krond's would leave it no memory to go on.
+    Only root may raise a limit, and the limit of processes must hold during the switch. But an
+    address space below what the child inherits from krond would leave it no memory to go on.
     """
-    early: list[tuple[int, int, int]] = []
-    late: list[tuple[int, int, int]] = []
-    if open_files is not None and all(name is not Resource.NOFILE for name, _ in limits):
-        early.append((resource.RLIMIT_NOFILE, *open_files))
-    for name, value in limits:
+    early: list[Step] = []
+    late: list[Step] = []
+    if what.open_files is not None and LimitedResource.NOFILE not in dict(what.task.limits):
+        early.append(_limit(resource.RLIMIT_NOFILE, *what.open_files))
+    for name, value in what.task.limits:
         number = resource.RLIM_INFINITY if value == UNLIMITED else value
         _, own_hard = resource.getrlimit(_KERNEL_NAMES[name])
         is_lower = value != UNLIMITED and (own_hard == resource.RLIM_INFINITY or value <= own_hard)
-        group = late if name is Resource.AS and is_lower else early
-        group.append((_KERNEL_NAMES[name], number, number))
+        group = late if name is LimitedResource.AS and is_lower else early
+        group.append(_limit(_KERNEL_NAMES[name], number, number))
     return early, late
 
 
-def _setting(limit: tuple[int, int, int]) -> Callable[[], object]:
-    name, soft, hard = limit
-    return lambda: resource.prlimit(0, name, (soft, hard))
+def _limit(name: int, soft: int, hard: int) -> Step:
+    return StartStage.LIMITS, lambda: resource.prlimit(0, name, (soft, hard))
 
 
 def _leave_proof(path: str) -> None:
@@ -206,48 +193,42 @@ def _execute(execve: Callable[[bytes], None], program: bytes) -> None:
         raise OSError(number, os.strerror(number)) from None
 
 
-def _run(steps: list[Step], telling: int) -> NoReturn:
-    """The child. Its last step does not return; a step that fails is the last thing it does."""
+def _run(steps: list[Step], writing: int) -> NoReturn:
+    """The child: its last step does not return. After a failed step it exits."""
     try:
-        stage = Stage.PROCESS
+        stage = StartStage.PROCESS
         try:
-            gc.disable()  # no finalizer of krond's objects has anything to do here
-            for stage, act in steps:  # noqa: B007 (the last one is told below)
+            gc.disable()  # finalizers of krond's objects must not run here
+            for stage, act in steps:  # noqa: B007 (the last one is reported below)
                 act()
-        except NotStarted as failure:
-            _tell(telling, stage, failure.error)
         except BaseException as error:
-            _tell(telling, stage, error_number(error))
+            os.write(writing, f"{error_number(error)} {stage}".encode())
     finally:
         os._exit(_FAILED)
 
 
-def _tell(telling: int, stage: Stage, error: int) -> None:
-    os.write(telling, f"{error} {stage}".encode())
-
-
-def _await(pid: int, answers: int) -> None:
-    """Return when the program of the child has begun; otherwise see it gone and say why."""
+def _await(pid: int, reading: int) -> None:
+    """Return when the program of the child has begun; raise `NotStarted` if it does not."""
     poller = select.poll()
-    poller.register(answers, select.POLLIN)
+    poller.register(reading, select.POLLIN)
     if not poller.poll(PATIENCE_MS):
         _kill(pid)
-        raise NotStarted(Stage.HANGING, ETIMEDOUT, left_proof=True)
-    told = os.read(answers, 64)
-    if not told:
-        return  # closed on exec
-    number, _, name = told.decode().partition(" ")
-    with suppress(ChildProcessError):  # where whoever started krond ignored SIGCHLD
-        os.waitpid(pid, 0)  # it has nothing left to do but to exit
-    stage = Stage(name)
-    left_proof = stage not in (Stage.PROCESS, Stage.SESSION, Stage.PROOF)
+        raise NotStarted(StartStage.HANGING, ETIMEDOUT, left_proof=True)
+    report = os.read(reading, 64)
+    if not report:
+        return  # closed by exec: the program has begun
+    number, _, name = report.decode().partition(" ")
+    with suppress(ChildProcessError):  # if the parent of krond ignored SIGCHLD
+        os.waitpid(pid, 0)  # it is about to exit
+    stage = StartStage[name.upper()]
+    left_proof = stage not in (StartStage.PROCESS, StartStage.SESSION, StartStage.PROOF)
     raise NotStarted(stage, int(number), left_proof=left_proof)
 
 
 def _kill(pid: int) -> None:
-    """End a child that hangs. One that is stuck in the kernel for longer is reaped later.
+    """Kill a child that hangs. One that is stuck in the kernel is reaped later.
 
-    Killed, it can no longer begin any program, even while the kernel holds it.
+    After the kill it can never begin its program, even while it is stuck.
     """
     os.kill(pid, signal.SIGKILL)
     _unreaped.append(pid)
@@ -281,14 +262,14 @@ def _own_umask() -> int:
 
 
 def _pipe() -> tuple[int, int]:
-    """A pipe whose writing end is none of the descriptors that the child gets."""
-    answers, telling = os.pipe()
-    if telling > 2:
-        return answers, telling
+    """A pipe whose writing end is above 2: the child replaces 0, 1 and 2."""
+    reading, writing = os.pipe()
+    if writing > 2:
+        return reading, writing
     try:
-        return answers, lifted(telling)
+        return reading, lifted(writing)
     except OSError:
-        os.close(answers)
+        os.close(reading)
         raise
     finally:
-        os.close(telling)
+        os.close(writing)

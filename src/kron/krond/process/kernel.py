@@ -1,6 +1,6 @@
-"""The system calls that Python 3.11 does not offer: close_range, capget, setfsuid and setfsgid.
+"""System calls that Python 3.11 does not offer: close_range, capget, setfsuid and setfsgid.
 
-And execve, which it does offer, but only in a form that needs memory at the last moment.
+And execve: Python's own needs memory at the last moment.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _execve = _LIBC.execve
 _setfsuid, _setfsgid = _LIBC.setfsuid, _LIBC.setfsgid
 _setfsuid.argtypes = _setfsgid.argtypes = [ctypes.c_uint32]
 _setfsuid.restype = _setfsgid.restype = ctypes.c_uint32
-_NOBODY = 2**32 - 1  # an invalid number: asks without changing anything
+_NOBODY = 2**32 - 1  # an invalid number: returns the current one and changes nothing
 _capability_header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
 _capability_data = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable, and again above
 
 
 def prepared_execve(argv: Sequence[bytes], env: Mapping[bytes, bytes]) -> Callable[[bytes], None]:
-    """An execve of any file, all ready: it needs no memory any more, however large `env` is."""
+    """A prepared execve for any file: calling it needs no memory, even for a large `env`."""
     variables = []
     for name, value in env.items():
         if not name or b"=" in name:
-            raise ValueError("a variable has no name, or one that cannot be told from its value")
+            raise ValueError("a variable has no name, or an = in its name")
         variables.append(b"%b=%b" % (name, value))
     if any(b"\0" in text for text in (*argv, *variables)):
         raise ValueError("embedded null byte")
@@ -48,13 +48,13 @@ def prepared_execve(argv: Sequence[bytes], env: Mapping[bytes, bytes]) -> Callab
 
 
 def mark_close_on_exec(first: int) -> bool:
-    """Mark every open descriptor from `first` on. False: this kernel cannot (before 5.11)."""
+    """Mark every open descriptor from `first` up. False: the kernel is older than 5.11."""
     done: int = _syscall(_CLOSE_RANGE, first, _LAST_DESCRIPTOR, _CLOSE_RANGE_CLOEXEC)
     return done == 0
 
 
 def permitted_capabilities() -> int:
-    """The permitted set of this process. Where it is empty, the effective and ambient ones are."""
+    """The permitted set of this process. If it is empty, so are the effective and ambient ones."""
     if _LIBC.capget(_capability_header, _capability_data):
         error = ctypes.get_errno()
         raise OSError(error, os.strerror(error))
@@ -62,7 +62,7 @@ def permitted_capabilities() -> int:
 
 
 def become_for_files(uid: int, gid: int) -> bool:
-    """Have files opened and made as this user and group. Whether it is so: the calls do not say."""
+    """Use this user and group for files. Returns whether it worked: the calls do not report it."""
     _setfsgid(gid)
     _setfsuid(uid)
     return (int(_setfsuid(_NOBODY)), int(_setfsgid(_NOBODY))) == (uid, gid)

@@ -1,8 +1,7 @@
-"""Starting a process: what it is to be, and the one function that starts it or says why not.
+"""Starting a process: its description, and the one function that starts it or raises the reason.
 
-There are two ways. A run that is to be as krond itself is spawned, which costs the same however
-big krond has grown; one that switches its user, its limits or its niceness is forked. Which way it
-was cannot be seen from inside the run.
+There are two ways. A run with krond's own user, limits and niceness is spawned, which costs the
+same for a small and a big krond; any other is forked. A run cannot tell the difference.
 """
 
 from __future__ import annotations
@@ -13,74 +12,61 @@ from errno import EEXIST, EINVAL, ENOENT
 
 from kron.core.errors import quoted
 from kron.core.frozen import Frozen
-from kron.jobs.task import Resource
+from kron.jobs.task import Task
 from kron.krond.process import forked, spawned
 from kron.krond.process.account import Account
-from kron.krond.process.child import as_bytes
-from kron.krond.process.descriptors import Sources, seal
-from kron.krond.process.failure import NotStarted, Stage, StartError, is_passing, reason
+from kron.krond.process.child import as_bytes, seal, sources
+from kron.krond.process.failure import NotStarted, StartError, StartStage, is_passing, reason
 
 __all__ = ["Launch", "StartError", "launch"]
 
 
 class Launch(Frozen):
-    """Everything that a run's process is started with."""
+    """The description of a process to start."""
 
-    argv: tuple[str, ...]
+    task: Task
     env: Mapping[bytes, bytes]
-    """Exactly what the child gets."""
+    """The whole environment of the child."""
     proof: str
-    """The file that the child makes, before its program begins, as the proof that it did."""
+    """The file that the child makes before its program begins, as a proof that it has begun."""
     account: Account | None
-    """Whom it runs as. None: as krond is."""
-    cwd: str
-    """Empty: krond's own."""
-    cwd_may_lack: bool
-    """Whether / will do where cwd is missing or closed, as it does for cron."""
-    umask: int | None
-    limits: tuple[tuple[Resource, int], ...]
-    """Soft and hard alike."""
-    nice: int | None
+    """The account to run as. None: krond's own."""
     stdin: int
     stdout: int
     stderr: int
+    open_files: tuple[int, int] | None = None
+    """The soft and hard limit of open files, unless the task has another. None: krond's own."""
 
 
-def launch(what: Launch, *, open_files: tuple[int, int] | None = None) -> int:
-    """Start it and return its pid. After a `StartError` nothing runs, and there is no proof.
-
-    `open_files` is the soft and hard limit of open files that it gets unless its limits say other.
-    """
+def launch(what: Launch) -> int:
+    """Start it and return its pid. After a `StartError` nothing runs, and no proof is left."""
     try:
-        return _launch(what, open_files)
+        return _launch(what)
     except NotStarted as failure:
         raise _start_error(what, failure) from None
 
 
-def _launch(what: Launch, open_files: tuple[int, int] | None) -> int:
-    argv = _words(what.argv)
+def _launch(what: Launch) -> int:
+    argv = _words(what.task.argv)
     if os.access(what.proof, os.F_OK, follow_symlinks=False):
-        # So the proof that a failed start leaves is its own, and can be removed.
-        raise NotStarted(Stage.PROOF, EEXIST)
+        # From here on a proof that a failed start leaves is its own, and can be removed.
+        raise NotStarted(StartStage.PROOF, EEXIST)
     seal()
-    sources = Sources(what.stdin, what.stdout, what.stderr)
-    try:
-        if spawned.suits(what, open_files):
-            return spawned.spawn(what, argv, sources.of, open_files)
-        return forked.fork(what, argv, sources.of, open_files)
-    finally:
-        sources.close()
+    with sources(what.stdin, what.stdout, what.stderr) as descriptors:
+        if spawned.suits(what, descriptors):
+            return spawned.spawn(what, argv, descriptors)
+        return forked.fork(what, argv, descriptors)
 
 
 def _words(argv: tuple[str, ...]) -> list[bytes]:
     try:
         words = list(map(as_bytes, argv))
     except ValueError:
-        raise NotStarted(Stage.PROGRAM, EINVAL) from None
+        raise NotStarted(StartStage.PROGRAM, EINVAL) from None
     if not words or not words[0]:
-        raise NotStarted(Stage.PROGRAM, ENOENT)
+        raise NotStarted(StartStage.PROGRAM, ENOENT)
     if b"\0" in words[0]:
-        raise NotStarted(Stage.PROGRAM, EINVAL)
+        raise NotStarted(StartStage.PROGRAM, EINVAL)
     return words
 
 
@@ -88,20 +74,20 @@ def _start_error(what: Launch, failure: NotStarted) -> StartError:
     text = reason(
         failure.stage,
         failure.error,
-        program=quoted(what.argv[0] if what.argv else ""),
+        program=quoted(what.task.argv[0] if what.task.argv else ""),
         user=quoted(what.account.name if what.account else ""),
-        directory=quoted(what.cwd),
+        directory=quoted(what.task.cwd),
     )
-    for_good = failure.stage is Stage.HANGING or not is_passing(failure.error)
+    for_good = failure.stage is StartStage.HANGING or not is_passing(failure.error)
     if failure.left_proof:
         try:
             os.unlink(what.proof)  # noqa: PTH108
         except FileNotFoundError:
             pass
         except OSError as error:
-            # Trying again would find the proof of a run that never was.
-            return StartError(f"{text}; nor can its proof be removed: {error.strerror}")
+            # Another attempt would find the proof of a run that never began.
+            return StartError(f"{text}; its proof cannot be removed: {error.strerror}")
     refused = StartError(text, for_good=for_good)
-    if failure.stage is Stage.PROOF and failure.error != EEXIST and for_good:
+    if failure.stage is StartStage.PROOF and failure.error != EEXIST and for_good:
         refused.state_error = failure.error
     return refused

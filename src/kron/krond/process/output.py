@@ -1,8 +1,8 @@
 """Where a run's output goes: a file that is opened with the rights of its user, syslog, a relay.
 
-The path leads through directories that the user may own and swap for links at any moment. So it is
-walked one name at a time, with the user's own rights, and a link is followed only if root or that
-user made it: nothing is opened that the user could not have opened.
+The path may lead through directories that the user owns and can replace with links at any moment.
+So the path is walked one name at a time, with the user's own rights, and a link is followed only if
+it belongs to root or to that user: no file is opened that the user could not open.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ from errno import EDQUOT, EINVAL, EISDIR, ELOOP, ENOENT, ENOSPC, ENOTDIR, ENXIO
 
 from kron.core.errors import quoted, visible
 from kron.krond.process.account import Account
-from kron.krond.process.child import SIGNALS, as_bytes
-from kron.krond.process.descriptors import Sources, seal
-from kron.krond.process.executable import find_program, search_path
+from kron.krond.process.child import as_bytes, find_program, seal, search_path, sources, spawn
 from kron.krond.process.failure import NotStarted, StartError, error_number, is_passing
 from kron.krond.process.kernel import become_for_files
 
@@ -26,7 +24,7 @@ MOST_LINKS = 40
 
 _DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _ENTRY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
-# Non-blocking, so that neither a pipe without a reader nor a lease can hold krond up.
+# Non-blocking, so that neither a pipe without a reader nor a lease can block krond.
 _OUTPUT = (
     os.O_WRONLY
     | os.O_APPEND
@@ -39,11 +37,11 @@ _OUTPUT = (
 _MODE = 0o666
 _FULL = frozenset({ENOSPC, EDQUOT})
 _STUCK = 70  # as kron.krond.program has it
-"""The exit status of a krond that could not take its own rights back."""
+"""The exit status of a krond that could not get its own rights back."""
 
 
 def open_output(path: str, account: Account | None, umask: int | None) -> int:
-    """A descriptor that appends to the file. It is made if missing; its directories are not."""
+    """A descriptor that appends to the file. The file is created if missing, not its directory."""
     user_id = os.geteuid() if account is None else account.uid
     try:
         if not path.startswith("/"):
@@ -65,34 +63,30 @@ def open_syslog(tag: str, priority: str) -> tuple[int, int]:
 def open_relay(target: int) -> tuple[int, int]:
     """The writing end of a pipe to the file that is open as `target`, and the pid of its reader.
 
-    For a run of another user: whoever has a file open may also truncate it, or write over what is
-    there. Through a pipe there is only the end. `tee` rather than `cat`, because it reads on when
-    the disk is full: the run loses its output then, and does not die of it.
+    For a run of another user: a process with an open file may also truncate or overwrite it,
+    while through a pipe it can only append. `tee` and not `cat`, because `tee` reads on when the
+    disk is full: the run then loses its output, but does not fail.
     """
     return _open_helper(("tee", os.devnull), target, "the output of another user")
 
 
 def _open_helper(words: Sequence[str], target: int | None, need: str) -> tuple[int, int]:
-    """The writing end of a pipe to a program that writes to `target`, if anywhere, and its pid.
+    """The writing end of a pipe to a program that writes to `target`, if given, and its pid.
 
-    It has a session of its own: it ends when the last writer does, not when a run is stopped or
-    krond is.
+    It has a session of its own: it ends with its last writer, not when a run or krond is stopped.
     """
     name = words[0]
     try:
         program = find_program(as_bytes(name), search_path(os.environb))
     except OSError:
-        raise StartError(f'there is no program "{name}" in PATH, which {need} needs') from None
+        raise StartError(f'PATH has no program "{name}", which {need} needs') from None
     try:
         reading, writing = os.pipe()
     except OSError as error:
         raise _no_helper(name, need, error.errno or 0) from None
     try:
         return writing, _spawn_helper(program, words, reading, target)
-    except NotStarted as failure:
-        os.close(writing)
-        raise _no_helper(name, need, failure.error) from None
-    except (OSError, ValueError) as error:
+    except (NotStarted, OSError, ValueError) as error:
         os.close(writing)
         raise _no_helper(name, need, error_number(error)) from None
     finally:
@@ -108,91 +102,62 @@ def _spawn_helper(program: bytes, words: Sequence[str], reading: int, target: in
     seal()
     nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
     try:
-        sources = Sources(reading, nowhere if target is None else target, nowhere)
-        try:
-            return os.posix_spawn(
-                program,
-                tuple(map(as_bytes, words)),
-                {b"PATH": search_path(os.environb)},
-                file_actions=tuple(
-                    (os.POSIX_SPAWN_DUP2, source, number)
-                    for number, source in enumerate(sources.of)
-                ),
-                setsid=True,
-                setsigmask=(),
-                setsigdef=SIGNALS,
-            )
-        finally:
-            sources.close()
+        with sources(reading, nowhere if target is None else target, nowhere) as descriptors:
+            argv = list(map(as_bytes, words))
+            return spawn(program, argv, {b"PATH": search_path(os.environb)}, descriptors)
     finally:
         os.close(nowhere)
 
 
 def _walk(path: bytes, trusted: frozenset[int]) -> int:
-    """Open the file at the end of `path`, going from directory to directory."""
+    """Open the file at `path`, one directory after the other."""
     names = path.split(b"/")[::-1]
     links = 0
     directory = os.open(b"/", _DIRECTORY)
     try:
         while True:
             name = names.pop() or b"."
-            target = b""
-            if names:
-                inner, target = _step(name, directory, trusted)
-            else:
-                opened, target = _open_last(name, directory, trusted)
-                if opened is not None:
-                    return opened
-                inner = None
-            if inner is None and target.startswith(b"/"):
-                inner = os.open(b"/", _DIRECTORY)
-            if inner is not None:
-                os.close(directory)
-                directory = inner
-            if target:
+            flags = _DIRECTORY if names else _OUTPUT
+            try:
+                opened = os.open(name, flags, _MODE, dir_fd=directory)
+            except OSError as error:
+                if error.errno not in (ENOTDIR, ELOOP):
+                    raise
+                target = _target(name, directory, trusted)
                 links += 1
                 if links > MOST_LINKS:
-                    raise OSError(ELOOP, f"more than {MOST_LINKS} symbolic links lead to it")
+                    text = f"more than {MOST_LINKS} symbolic links lead to it"
+                    raise OSError(ELOOP, text) from None
                 names += target.split(b"/")[::-1]
+                if not target.startswith(b"/"):
+                    continue
+                opened = os.open(b"/", _DIRECTORY)
+            else:
+                if flags == _OUTPUT:
+                    return opened
+            os.close(directory)
+            directory = opened
     finally:
         os.close(directory)
 
 
-def _step(name: bytes, directory: int, trusted: frozenset[int]) -> tuple[int | None, bytes]:
-    """The directory of that name, or else where the link of that name points."""
-    try:
-        return os.open(name, _DIRECTORY, dir_fd=directory), b""
-    except NotADirectoryError:
-        return None, _target(name, directory, trusted)
-
-
-def _open_last(name: bytes, directory: int, trusted: frozenset[int]) -> tuple[int | None, bytes]:
-    """The file of that name, or else where the link of that name points."""
-    try:
-        return os.open(name, _OUTPUT, _MODE, dir_fd=directory), b""
-    except OSError as error:
-        if error.errno != ELOOP:
-            raise
-    return None, _target(name, directory, trusted)
-
-
 def _target(name: bytes, directory: int, trusted: frozenset[int]) -> bytes:
-    """Where a link points. What is asked about and what is read is one and the same link."""
+    """The target of a link, read from the same link whose owner was checked."""
     entry = os.open(name, _ENTRY, dir_fd=directory)
     try:
         status = os.fstat(entry)
         if not stat.S_ISLNK(status.st_mode):
             raise OSError(ENOTDIR, os.strerror(ENOTDIR))
         if status.st_uid not in trusted:
-            text = f"a symbolic link on the way belongs to user {status.st_uid}"
-            raise OSError(ELOOP, f"{text}, neither to root nor to the run's user")
+            text = f"a symbolic link in its path belongs to user {status.st_uid}"
+            raise OSError(ELOOP, f"{text}, not to root or the run's user")
         return os.readlink(b"", dir_fd=entry)
     finally:
         os.close(entry)
 
 
 def _checked(descriptor: int) -> int:
-    """The descriptor of a file or a device that takes characters, now blocking as a run expects."""
+    """The descriptor, if it is a file or a character device; blocking, as a run expects."""
     try:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISCHR(mode):
@@ -210,12 +175,12 @@ _KIND = "it is neither a regular file nor a character device"
 
 def _why(error: BaseException, number: int) -> str:
     if number == ENOENT:
-        return "its directory is missing, and is not made"
+        return "its directory does not exist"
     if number in (ENXIO, EISDIR):  # a pipe that nobody reads, a socket, a directory
         return _KIND
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
-    return "the path holds a NUL byte, or is not valid Unicode"
+    return "the path has a NUL byte, or is not valid Unicode"
 
 
 @contextmanager
@@ -232,10 +197,10 @@ def _mask(umask: int | None) -> Iterator[None]:
 
 @contextmanager
 def _rights_of(account: Account | None) -> Iterator[None]:
-    """Have the rights of an account to files for a moment, and no others.
+    """Have exactly the file rights of an account, for a moment.
 
-    The effective user stays krond's own: whoever has the effective user of a process may slow it
-    down or tie it to a processor, and a moment is enough for that.
+    The effective user stays krond's own: another process with the same effective user could change
+    krond's priority or affinity in that moment.
     """
     if account is None:
         yield
@@ -243,19 +208,19 @@ def _rights_of(account: Account | None) -> Iterator[None]:
     own = Account(os.geteuid(), os.getegid(), tuple(os.getgroups()), "krond")
     try:
         os.setgroups(account.groups)
-    except OSError as error:  # nothing was taken on, so there is nothing to take back
-        text = f"krond cannot take on the groups of user {quoted(account.name)}"
+    except OSError as error:  # nothing has changed, so there is nothing to restore
+        text = f"krond cannot switch to the groups of user {quoted(account.name)}"
         raise StartError(f"{text}: {error.strerror}") from None
     try:
         if not _has_rights_of(account):
-            raise StartError(f"krond cannot take on the rights of user {quoted(account.name)}")
+            raise StartError(f"krond cannot switch to the rights of user {quoted(account.name)}")
         yield
     finally:
         _take_back(own)
 
 
 def _take_back(own: Account) -> None:
-    """Be krond again, or be nothing: nobody knows what a krond of mixed rights would do."""
+    """Restore krond's rights or exit: a krond with mixed rights must not go on."""
     try:
         os.setgroups(own.groups)
         if _has_rights_of(own):
@@ -266,6 +231,6 @@ def _take_back(own: Account) -> None:
 
 
 def _has_rights_of(account: Account) -> bool:
-    """Take on the user and the group for files. Whether they, and the groups, are the account's."""
+    """Switch to the account for files. Returns whether user, group and groups are right."""
     is_taken = become_for_files(account.uid, account.gid)
     return is_taken and set(os.getgroups()) == set(account.groups)

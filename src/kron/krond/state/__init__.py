@@ -1,1 +1,1 @@
-"""What krond remembers between two starts: one file a job, the proofs of runs, and a lock."""
+"""What krond remembers between two starts: one file for each job, proofs of runs, and a lock."""

@@ -1,8 +1,8 @@
-"""A directory that is held open and that nobody else can write.
+"""A directory that is held open and that no other user can write.
 
-Everything in it is reached relative to its descriptor, so that putting another directory in its
-place does nothing. What is read may have been put there by anybody: only a regular file of ours,
-of bounded size, is read.
+All files in it are opened relative to its descriptor, so that putting another directory in its
+place has no effect. Anybody may have put a file there: only a regular file of our own user, of
+bounded size, is read.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import stat
 from contextlib import suppress
 
 from kron.core.errors import Code, KronError
-from kron.krond.state.errors import PersistenceError
+from kron.krond.state.errors import PersistenceError, unreadable
 from kron.krond.state.fields import MAX_BYTES, corrupt
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# Non-blocking, so that a pipe put there cannot hold us up before it is refused.
+# Non-blocking, so that a pipe put there cannot block us before it is refused.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FAULTS = {
     errno.ELOOP: "it is a symbolic link",
@@ -30,7 +30,7 @@ _FAULTS = {
     errno.EUCLEAN: "the file system finds it damaged",
     errno.EBADMSG: "the file system finds it damaged",
 }
-"""The failures that are the file's own. Any other (no descriptors, no memory) is not its fault."""
+"""The errors that are the file's own. Any other (no descriptors, no memory) is not its fault."""
 
 
 class Directory:
@@ -44,60 +44,76 @@ class Directory:
 
     @classmethod
     def make(cls, path: str) -> Directory:
-        """Open the directory at `path`. It and its parents are made if they are not there."""
+        """Open the directory at `path`. It and its parents are made if they do not exist."""
         path = os.path.abspath(path)  # noqa: PTH100 (a slash at its end would follow a link)
         try:
             _make_all(path)
-            directory = cls(path, os.open(path, _OPEN))
+            return cls._open(path, path)
         except OSError as error:
             raise _unusable(path, error) from None
-        directory._check_or_close()
-        return directory
 
     def make_inside(self, name: str) -> Directory:
-        """Open the directory `name` in this one, made if it is not there."""
+        """Open the directory `name` in this one, made if it does not exist."""
         path = f"{self.path}/{name}"
         try:
             with suppress(FileExistsError):
                 os.mkdir(name, 0o700, dir_fd=self.descriptor)
             os.fsync(self.descriptor)
-            directory = Directory(path, os.open(name, _OPEN, dir_fd=self.descriptor))
+            return self._open(path, name, self.descriptor)
         except OSError as error:
             raise _unusable(path, error) from None
-        directory._check_or_close()
-        return directory
 
     def names(self) -> list[str]:
-        """What is in it."""
-        return os.listdir(self.descriptor)  # noqa: PTH208
+        """The names of its files."""
+        try:
+            return os.listdir(self.descriptor)  # noqa: PTH208
+        except OSError as error:
+            raise unreadable(self.path, error) from None
+
+    def has(self, name: str) -> bool:
+        """Whether it has a file of this name."""
+        try:
+            os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise unreadable(self.path, error) from None
+        return True
 
     def read(self, name: str) -> bytes:
-        """The bytes of a regular file of ours: `StateCorrupt` if it is anything else."""
+        """The bytes of a regular file of our own; `StateCorrupt` for anything else.
+
+        `FileNotFoundError`: it does not exist.
+        """
         try:
             descriptor = os.open(name, _READ, dir_fd=self.descriptor)
+            try:
+                status = os.fstat(descriptor)
+                _check_file(status)
+                return _read(descriptor, status.st_size)
+            finally:
+                os.close(descriptor)
+        except FileNotFoundError:
+            raise
         except OSError as error:
-            raise _own_fault(error) from None
-        try:
-            status = os.fstat(descriptor)
-            _check_file(status)
-            return _read(descriptor, status.st_size)
-        except OSError as error:
-            raise _own_fault(error) from None
-        finally:
-            os.close(descriptor)
+            if fault := _FAULTS.get(error.errno or 0):
+                raise corrupt(fault) from None
+            raise unreadable(f"{self.path}/{name}", error) from None
 
     def close(self) -> None:
-        """Let go of it."""
         descriptor, self.descriptor = self.descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
 
-    def _check_or_close(self) -> None:
+    @classmethod
+    def _open(cls, path: str, name: str, within: int | None = None) -> Directory:
+        directory = cls(path, os.open(name, _OPEN, dir_fd=within))
         try:
-            _check_directory(self.path, os.fstat(self.descriptor))
+            _check_directory(path, os.fstat(directory.descriptor))
         except BaseException:
-            self.close()
+            directory.close()
             raise
+        return directory
 
 
 def _check_directory(path: str, status: os.stat_result) -> None:
@@ -112,8 +128,8 @@ def _check_directory(path: str, status: os.stat_result) -> None:
     if mode & _OTHERS_WRITE:
         raise KronError(
             Code.STATE,
-            f"others could write the state directory {path} (its mode is {mode:04o})",
-            fix=f"chmod go-w {path}, once you know that what is in it is yours",
+            f"other users can write the state directory {path} (its mode is {mode:04o})",
+            fix=f"check that its files are yours, then chmod go-w {path}",
         )
 
 
@@ -123,7 +139,7 @@ def _check_file(status: os.stat_result) -> None:
     if status.st_size > MAX_BYTES:
         raise corrupt(f"it has {status.st_size:,} bytes, more than {MAX_BYTES:,}")
     if status.st_mode & _OTHERS_WRITE:
-        raise corrupt(f"others could write it (its mode is {stat.S_IMODE(status.st_mode):04o})")
+        raise corrupt(f"other users can write it (its mode is {stat.S_IMODE(status.st_mode):04o})")
     if status.st_uid != os.geteuid():
         raise corrupt(f"it belongs to user {status.st_uid}")
 
@@ -134,20 +150,14 @@ def _read(descriptor: int, size: int) -> bytes:
         data += piece
     if len(data) == size:
         return data
-    raise corrupt("its size changes while it is read")
-
-
-def _own_fault(error: OSError) -> Exception:
-    """`StateCorrupt` where the file itself is at fault, the error as it is where it is not."""
-    fault = _FAULTS.get(error.errno or 0)
-    return corrupt(fault) if fault else error
+    raise corrupt("its size changed while it was read")
 
 
 def _make_all(path: str) -> None:
-    """Make the directory and its parents, so that they are there after a power failure too.
+    """Make the directory and its parents, so that they survive a power failure.
 
-    The parents are synced whether or not they were made now: krond may have been killed right
-    after making them. Where that is not allowed, somebody else made them.
+    The parents are synced even if they existed: krond may have been killed right after making them.
+    A parent that we may not open was made by another user.
     """
     parents = [path]
     while parents[-1] != "/":
@@ -156,7 +166,7 @@ def _make_all(path: str) -> None:
         try:
             os.mkdir(parent, 0o700 if parent == path else 0o755)  # noqa: PTH102
         except OSError as error:
-            # Of one that exists, a read-only or foreign parent answers otherwise than EEXIST.
+            # If it exists in a read-only or foreign parent, the error is not EEXIST.
             if not os.path.lexists(parent):
                 raise error from None
     for parent in parents[1:]:
@@ -173,7 +183,7 @@ def _unusable(path: str, error: OSError) -> KronError:
     if error.errno in (errno.ELOOP, errno.ENOTDIR):
         return KronError(
             Code.STATE,
-            f"{path} is no directory, or a symbolic link stands where a directory belongs",
+            f"{path} is not a directory, or a part of it is a symbolic link",
             fix="name the directory itself with --state-dir",
         )
     return PersistenceError(f"the state directory {path} cannot be made or opened", error)

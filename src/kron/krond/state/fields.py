@@ -1,112 +1,101 @@
-"""Strict reading of JSON that anybody may have written: in bounded time and memory, or an error.
+"""The values of a state file, each of its type: anything else is `StateCorrupt`.
 
-`parse` refuses what the standard library would let pass (a key twice, NaN, half a character) or
-answer with a traceback (deep nesting, a number of a million digits). `Fields` is an object that
-has exactly the keys it should have. Each error says what is wrong and where.
+A record is written as a row of columns, and each column is read and written by its type. Every
+error says what is wrong and where.
 """
 
 from __future__ import annotations
 
-import json
-import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from kron.core.errors import KronError, quoted
+from kron.core.frozen import Frozen
+from kron.core.instant import optional_text
 from kron.krond.state.errors import StateCorrupt
-from kron.logs.timestamp import instant_s, read_timestamp
+from kron.krond.strict_json import StrictJsonError, parse_json
+from kron.logs.timestamp import instant_s, read_timestamp, timestamp_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from typing import Any, TypeVar
+
+    _Record = TypeVar("_Record", bound=Frozen)
 
 MAX_BYTES = 8 << 20
-"""A state file's size at most: a full ledger, ten thousand periods planned and as many runs."""
+"""The largest state file: a full ledger, ten thousand planned periods and as many runs."""
 
-_MAX_CONTAINERS = 100_000
-"""Each takes 60 bytes of memory and more, for two in the file."""
 _MAX_INTEGER = 2**63
 _NANOSECONDS_TEXT = len("2026-03-01T02:32:20.001234567Z")
-_ESCAPES = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F]..)|\\.")
 
 
 def corrupt(error: str) -> StateCorrupt:
-    """The error for content that does not read; whoever knows the file adds its name."""
+    """The error for content that does not read; the store adds the name of the file."""
     return StateCorrupt("", "", error)
 
 
-def parse(text: str) -> object:
-    """The JSON value that `text` holds."""
-    if text.count("[") + text.count("{") > _MAX_CONTAINERS:
-        raise corrupt(f"it has more than {_MAX_CONTAINERS:,} objects and lists")
+def mismatch(value: object, name: str, expected: str) -> StateCorrupt:
+    """The error for a value that is not what it should be."""
+    return corrupt(f'"{name}" is {shown(value)}, and should be {expected}')
+
+
+def shown(value: object) -> str:
+    """A short description of a value: its repr could be as long as the file."""
+    return quoted(value) if isinstance(value, str) else f"a {type(value).__name__}"
+
+
+def decode(data: bytes) -> str:
+    """The text of a file."""
     try:
-        value: object = _DECODER.decode(text)
-    except RecursionError:
-        raise corrupt("it is nested too deeply") from None
-    except json.JSONDecodeError as error:
-        raise corrupt(f"at character {error.pos + 1:,} it is not JSON ({error.msg})") from None
-    except ValueError:  # of int(), for numbers of thousands of digits
-        raise corrupt("it holds a number that is too long") from None
-    if "\\u" in text and any(match[1] for match in _ESCAPES.finditer(text)):
-        raise corrupt("it holds half a character (an unpaired surrogate)")
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise corrupt(f"at byte {error.start + 1:,} it is not UTF-8") from None
+
+
+def parse(text: str) -> object:
+    """The JSON value of `text`."""
+    try:
+        return parse_json(text)
+    except StrictJsonError as error:
+        raise corrupt(f"it {error}") from None
+
+
+def object_with(names: Collection[str], value: object, what: str) -> dict[str, object]:
+    """A JSON object that has exactly these keys."""
+    if type(value) is not dict:
+        raise corrupt(f"it has {shown(value)} where {what} should be")
+    if wrong := sorted(value.keys() ^ set(names)):
+        keys = ", ".join(map(quoted, wrong[:5]))
+        raise corrupt(f"in {what} the keys {keys} are missing or unknown")
     return value
 
 
-def without_halves(text: str) -> str:
-    """JSON `text` in which half a character is written as the six characters that name it.
-
-    Such a half comes from the name of a file that is not UTF-8, in a reason for people.
-    """
-    if "\\ud" not in text:
-        return text
-    return _ESCAPES.sub(lambda match: f"\\{match[1]}" if match[1] else match[0], text)
-
-
-class Fields:
-    """A JSON object with exactly these keys."""
-
-    __slots__ = ("_values",)
-
-    def __init__(self, value: object, names: frozenset[str], what: str) -> None:
-        if type(value) is not dict:
-            raise corrupt(f"{shown(value)} stands where {what} belongs")
-        if value.keys() != names:
-            wrong = ", ".join(map(quoted, sorted(value.keys() ^ names)[:5]))
-            raise corrupt(f"in {what} the keys {wrong} are missing or unknown")
-        self._values = value
-
-    def value(self, name: str) -> object:
-        value: object = self._values[name]
+def text(value: object, name: str) -> str:
+    """A text."""
+    if type(value) is str:
         return value
+    raise mismatch(value, name, "text")
 
-    def text(self, name: str) -> str:
-        value = self._values[name]
-        if type(value) is str:
-            return value
-        raise self.error(name, "text")
 
-    def items(self, name: str) -> list[object]:
-        value = self._values[name]
-        if type(value) is list:
-            return value
-        raise self.error(name, "a list")
-
-    def integer(self, name: str) -> int | None:
-        return integer(self._values[name], name)
-
-    def instant(self, name: str) -> int | None:
-        return instant(self._values[name], name)
-
-    def nanoseconds(self, name: str) -> int | None:
-        return nanoseconds(self._values[name], name)
-
-    def error(self, name: str, expected: str) -> StateCorrupt:
-        return _mismatch(self._values[name], name, expected)
+def items(value: object, name: str) -> list[object]:
+    """A list."""
+    if type(value) is list:
+        return value
+    raise mismatch(value, name, "a list")
 
 
 def integer(value: object, name: str) -> int | None:
     """A whole number or null."""
     if value is None or (type(value) is int and -_MAX_INTEGER < value < _MAX_INTEGER):
         return value
-    raise _mismatch(value, name, "null or a whole number of at most 63 bits")
+    raise mismatch(value, name, "null or a whole number of at most 63 bits")
+
+
+def process_id(value: object, name: str) -> int | None:
+    """A process id or null. kill() takes 0 and negative numbers for groups."""
+    pid = integer(value, name)
+    if pid is None or 0 < pid < 2**31:
+        return pid
+    raise mismatch(value, name, "null or a process id")
 
 
 def instant(value: object, name: str) -> int | None:
@@ -118,7 +107,7 @@ def instant(value: object, name: str) -> int | None:
             return instant_s(value)
         except KronError:
             pass
-    raise _mismatch(value, name, "null or an instant like 2026-03-01T02:32:20Z")
+    raise mismatch(value, name, "null or an instant like 2026-03-01T02:32:20Z")
 
 
 def nanoseconds(value: object, name: str) -> int | None:
@@ -130,27 +119,37 @@ def nanoseconds(value: object, name: str) -> int | None:
             return read_timestamp(value)
         except KronError:
             pass
-    raise _mismatch(value, name, "null or an instant like 2026-03-01T02:32:20.001234567Z")
+    raise mismatch(value, name, "null or an instant like 2026-03-01T02:32:20.001234567Z")
 
 
-def shown(value: object) -> str:
-    """A bounded look at a value: its repr could be as long as the file."""
-    return quoted(value) if isinstance(value, str) else f"a {type(value).__name__}"
+def optional_timestamp(time_ns: int | None) -> str | None:
+    """An instant with nine digits, or null."""
+    return None if time_ns is None else timestamp_text(time_ns)
 
 
-def _mismatch(value: object, name: str, expected: str) -> StateCorrupt:
-    return corrupt(f'"{name}" is {shown(value)}, and should be {expected}')
+Columns = Mapping[str, Callable[[object, str], object]]
+"""The names of a record's fields on disk, in the order of its class, and how each is read."""
+
+_WRITERS: dict[object, Callable[[Any], object]] = {
+    instant: optional_text,
+    nanoseconds: optional_timestamp,
+}
 
 
-def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    values = dict(pairs)
-    if len(values) == len(pairs):
-        return values
-    raise corrupt("it has a key twice in one object")
+def read_record(kind: type[_Record], columns: Columns, values: Sequence[object]) -> _Record:
+    """The record of these values, which are in the order of the columns."""
+    read: list[Any] = [
+        read(value, name) for (name, read), value in zip(columns.items(), values, strict=True)
+    ]
+    try:
+        return kind(*read)
+    except ValueError as error:
+        raise corrupt(str(error)) from None
 
 
-def _no_constant(name: str) -> NoReturn:
-    raise corrupt(f"{name} is no number of JSON")
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_once_each, parse_constant=_no_constant)
+def record_to_json(record: Frozen, columns: Columns) -> dict[str, object]:
+    """The JSON value of each of a record's columns."""
+    values = zip(columns.items(), record._values(), strict=True)
+    return {
+        name: _WRITERS[read](value) if read in _WRITERS else value for (name, read), value in values
+    }

@@ -1,8 +1,8 @@
-"""One krond a state directory: a locked file that holds the process id.
+"""One krond for each state directory: a locked file that holds the process id.
 
 The lock belongs to the open file, which a fork shares and an exec closes. So when krond dies, a
-child between fork and exec still holds it: whoever gets the lock next knows that every child of
-the krond before has either become its job or is gone.
+child between fork and exec still holds it. The next krond that gets the lock knows that every child
+of the one before has either become its job or is gone.
 """
 
 from __future__ import annotations
@@ -20,61 +20,27 @@ PID_FILE = "krond.pid"
 """The name of the lock in a state directory."""
 
 PATIENCE_S = 5.0
-"""How long the children of a krond that died may take from fork to exec."""
+"""How long the children of a dead krond may take from fork to exec."""
 
 _POLL_S = 0.01
 _LOOKS = 3
-"""How often a lock must be found taken before it counts: `running_pid` takes it for a moment."""
+"""How often the lock must be found taken before it counts: `running_pid` takes it briefly."""
 _OPEN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _LONGEST_PID = 16
-
-
-class AlreadyRunning(KronError):  # noqa: N818 (what krond is)
-    """Another krond has the lock, and lives."""
-
-    def __init__(self, path: str, pid: int) -> None:
-        super().__init__(
-            Code.RUNNING,
-            f"another krond is running: the process {pid} has locked {path}",
-            fix="krond stop ends it, krond reload makes it read its configuration anew",
-        )
-        self.args = (path, pid)
-        self.path = path
-        self.pid = pid
-
-
-class StillLocked(KronError):  # noqa: N818 (what the file is)
-    """No krond is known to be running, and yet the lock is taken, which may pass.
-
-    `pid` is the krond that had it, dead or unseen, None if the file does not say which.
-    """
-
-    def __init__(self, path: str, pid: int | None) -> None:
-        who = f"the krond {pid} is not to be seen from here" if pid else "no krond is to be seen"
-        super().__init__(
-            Code.STATE,
-            f"{who}, and yet {path} is locked: by a child of one that has died, or by one in "
-            "another container",
-            fix=f"try again later; if it lasts, fuser -v {path} says which process has it",
-        )
-        self.args = (path, pid)
-        self.path = path
-        self.pid = pid
 
 
 class Lock:
     """A locked file that holds our process id, until `release`."""
 
-    __slots__ = ("_descriptor", "_name", "_within", "path")
+    __slots__ = ("_descriptor", "_name", "_within")
 
-    def __init__(self, path: str, name: str, within: int | None, descriptor: int) -> None:
-        self.path = path
+    def __init__(self, name: str, within: int | None, descriptor: int) -> None:
         self._name = name
         self._within = within
         self._descriptor = descriptor
 
     def release(self, *, remove: bool = False) -> None:
-        """Let go of the lock. The file loses its process id, which may soon be another's."""
+        """Release the lock and empty the file: another process may soon get our process id."""
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor < 0:
             return
@@ -83,15 +49,15 @@ class Lock:
                 os.unlink(self._name, dir_fd=self._within)
             os.ftruncate(descriptor, 0)
         except OSError:
-            pass  # the lock is what counts, and closing ends that
+            pass  # only the lock matters, and closing releases it
         finally:
             os.close(descriptor)
 
 
 def lock(path: str, *, within: int | None = None, patience_s: float = PATIENCE_S) -> Lock:
-    """Lock the file at `path`, which is made if it is not there, and write our process id to it.
+    """Lock the file at `path`, made if it does not exist, and write our process id to it.
 
-    `within` is the descriptor of the directory it is in, for one that is held open already.
+    `within` is the descriptor of its directory, if that is open already.
     """
     name = path if within is None else os.path.basename(path)  # noqa: PTH119
     try:
@@ -104,11 +70,11 @@ def lock(path: str, *, within: int | None = None, patience_s: float = PATIENCE_S
                     text = f"{os.getpid()}\n".encode()
                     os.pwrite(descriptor, text, 0)
                     os.ftruncate(descriptor, len(text))
-                    return Lock(path, name, within, descriptor)
+                    return Lock(name, within, descriptor)
             except BaseException:
                 os.close(descriptor)
                 raise
-            os.close(descriptor)  # its owner has removed it since: lock the one that is there now
+            os.close(descriptor)  # its owner has removed it: lock the one that is at the path now
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
             raise _no_file(path) from None
@@ -116,7 +82,7 @@ def lock(path: str, *, within: int | None = None, patience_s: float = PATIENCE_S
 
 
 def running_pid(path: str) -> int | None:
-    """The process id of the krond that has locked the file at `path`; None if there is none."""
+    """The process id of the krond that has locked the file at `path`, or None."""
     try:
         descriptor = os.open(path, os.O_RDONLY | _OPEN)
     except OSError:
@@ -133,7 +99,7 @@ def running_pid(path: str) -> int | None:
 
 
 def _wait(path: str, descriptor: int, patience_s: float) -> None:
-    """Take the lock; while its owner is dead, wait for those that have inherited it."""
+    """Take the lock; while its owner is dead, wait for the children that inherited it."""
     deadline_s = time.monotonic() + patience_s
     owner_lives = 0
     while not _try(descriptor, fcntl.LOCK_EX):
@@ -141,11 +107,15 @@ def _wait(path: str, descriptor: int, patience_s: float) -> None:
         if pid is None or not _lives(pid):
             owner_lives = 0
             if time.monotonic() >= deadline_s:
-                raise StillLocked(path, pid)
+                raise _orphaned(path, pid)
         else:
             owner_lives += 1
             if owner_lives >= _LOOKS:
-                raise AlreadyRunning(path, pid)
+                raise KronError(
+                    Code.RUNNING,
+                    f"another krond is running: process {pid} has locked {path}",
+                    fix="krond stop ends it, krond reload makes it read its configuration again",
+                )
         time.sleep(_POLL_S)
 
 
@@ -158,7 +128,7 @@ def _try(descriptor: int, kind: int) -> bool:
 
 
 def _pid(descriptor: int) -> int | None:
-    """The process id in the file; None if there is none, whatever else may be in it."""
+    """The process id in the file; None if the file holds anything else."""
     line, newline, _ = os.pread(descriptor, _LONGEST_PID, 0).partition(b"\n")
     if not newline or not line.isdigit():
         return None
@@ -167,7 +137,7 @@ def _pid(descriptor: int) -> int | None:
 
 
 def _lives(pid: int) -> bool:
-    """Whether there is such a process. One that only waits for its parent to look holds nothing."""
+    """Whether the process exists. A zombie holds no lock."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
             fields = file.read(4096).rpartition(b")")[2].split()
@@ -188,11 +158,11 @@ def _check(path: str, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise _no_file(path)
     if status.st_uid != os.geteuid() or status.st_nlink > 1:
-        # Our process id is about to be written to it, and it might be a file that matters.
+        # We are about to write our process id to it, and it might be an important file.
         raise KronError(
             Code.STATE,
-            f"{path} belongs to user {status.st_uid} and has {status.st_nlink} names: it should be "
-            f"ours (user {os.geteuid()}) and have one",
+            f"{path} belongs to user {status.st_uid} and has {status.st_nlink} names: it must "
+            f"belong to user {os.geteuid()} and have one name",
             fix="remove it, or name another file",
         )
 
@@ -200,4 +170,15 @@ def _check(path: str, status: os.stat_result) -> None:
 def _no_file(path: str) -> KronError:
     return KronError(
         Code.STATE, f"{path} is not a regular file", fix="remove it, or name another file"
+    )
+
+
+def _orphaned(path: str, pid: int | None) -> KronError:
+    """The lock is taken, but no krond is visible: that may pass. `pid` is what the file says."""
+    who = f"process {pid}" if pid else "its krond"
+    return KronError(
+        Code.STATE,
+        f"{path} is locked, but {who} is not visible from this PID namespace: the lock is held "
+        "by a child of a dead krond, or by a krond in another container",
+        fix=f"try again later; if the lock stays, fuser -v {path} shows which process holds it",
     )

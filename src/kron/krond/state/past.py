@@ -1,8 +1,9 @@
-"""What became of a job's last periods and manual runs, kept as the text that is written.
+"""How a job's latest periods and manual runs ended, kept as the JSON text of the state file.
 
-A busy host holds ten thousand of these, writes a thousand at once and looks at one when somebody
-asks. So what is held is the JSON text itself: writing costs nothing, reading a match, and it takes
-half of the memory that the values would. `Ended` values are made when someone asks for them.
+A busy host holds ten thousand of these, writes a thousand at once, and looks at one when a user
+asks for its status. So krond keeps the text: it takes half of the memory of the values, and a full
+history costs 1 us to write instead of 55, and 14 us to read instead of 130 (1.2 s of a start with
+10,000 jobs). `Ended` values are made on demand.
 """
 
 from __future__ import annotations
@@ -11,32 +12,31 @@ import json
 from collections.abc import Iterable
 
 from kron.core.frozen import Frozen
-from kron.core.instant import to_text
-from kron.krond.state.fields import corrupt, instant, integer, nanoseconds, shown, without_halves
+from kron.krond.state import fields
+from kron.krond.state.fields import corrupt, shown
 from kron.krond.state.record import MANUAL, Ended
-from kron.logs.timestamp import timestamp_text
+from kron.krond.strict_json import without_halves
 
 HISTORY = 10
-"""How many are kept."""
+"""How many rows are kept."""
 
-COLUMNS = (
-    "period",
-    "chosen",
-    "outcome",
-    "reason",
-    "run_id",
-    "started",
-    "ended",
-    "exit_code",
-    "signal",
-)
-"""What a row holds, in order."""
+COLUMNS: fields.Columns = {
+    "period": fields.instant,
+    "chosen": fields.instant,
+    "outcome": fields.text,
+    "reason": fields.text,
+    "run_id": fields.text,
+    "started": fields.nanoseconds,
+    "ended": fields.nanoseconds,
+    "exit_code": fields.integer,
+    "signal": fields.integer,
+}
+"""The columns of a row, in order."""
 
 _RAN = ("executed", MANUAL)
 
 # Exactly what `_row` writes, except for the rare row with an escape in its reason or with a 29th of
-# February: what does not match is read value by value. So a match needs no further look, and
-# matching takes a fifth of the time that reading would.
+# February. A row that matches needs no further check; one that does not is read value by value.
 _DAY = (
     r"(?:19|2[0-9])[0-9]{2}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
     r"|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
@@ -50,13 +50,13 @@ _ROW = (
     rf'"(?:[A-Za-z0-9_][A-Za-z0-9._-]{{0,99}})?",{_NANOSECOND},{_NANOSECOND},{_NUMBER},{_NUMBER}\]'
 )
 ROW = rf"null|{_ROW}"
-"""The pattern of `Past.last` as it is written, in all but rare cases."""
+"""The pattern of `Past.last` as it is written, except for rare cases."""
 ROWS = rf"\[(?:{_ROW}(?:,{_ROW}){{0,{HISTORY - 1}}})?\]"
-"""That of `Past.rows`."""
+"""The pattern of `Past.rows`, likewise."""
 
 
 class Past(Frozen):
-    """The latest `HISTORY` that ended, and the last that ran, which may have been before them."""
+    """The latest `HISTORY` rows, and the last run, which may be older."""
 
     rows: str = "[]"
     """A JSON list of rows, oldest first, each a list of `COLUMNS`."""
@@ -65,23 +65,23 @@ class Past(Frozen):
 
     @classmethod
     def of(cls, history: Iterable[Ended] = (), last_run: Ended | None = None) -> Past:
-        """The past that these make, oldest first; of more than `HISTORY` the latest are kept."""
+        """The past made of these, oldest first. Only the latest `HISTORY` are kept."""
         rows = ",".join(map(_row, tuple(history)[-HISTORY:]))
         return cls(f"[{rows}]", "null" if last_run is None else _row(last_run))
 
     @property
     def history(self) -> tuple[Ended, ...]:
-        """What ended, oldest first."""
+        """The rows, oldest first."""
         return tuple(map(_ended, json.loads(self.rows)))
 
     @property
     def last_run(self) -> Ended | None:
-        """The last run, None if there was none."""
+        """The last run, or None."""
         row = json.loads(self.last)
         return None if row is None else _ended(row)
 
     def with_ended(self, ended: Ended) -> Past:
-        """The past once this has ended too. It is the last run if it was executed or manual."""
+        """The past with one more. It becomes the last run if it was executed or manual."""
         kept = json.loads(self.rows)[1 - HISTORY :]
         row = _row(ended)
         rows = ",".join([*map(_text, kept), row])
@@ -89,36 +89,14 @@ class Past(Frozen):
 
 
 def read_past(history: object, last_run: object) -> Past:
-    """The past that two JSON values hold, read value by value."""
+    """The past of two JSON values, read value by value."""
     if type(history) is not list or len(history) > HISTORY:
-        raise corrupt(f'"history" is {shown(history)}, and should be a list of at most {HISTORY}')
+        raise fields.mismatch(history, "history", f"a list of at most {HISTORY}")
     return Past.of(map(_ended, history), None if last_run is None else _ended(last_run))
 
 
-def optional_text(instant_s: int | None) -> str | None:
-    """A whole second, or null."""
-    return None if instant_s is None else to_text(instant_s)
-
-
-def optional_timestamp(time_ns: int | None) -> str | None:
-    """An instant with nine digits, or null."""
-    return None if time_ns is None else timestamp_text(time_ns)
-
-
 def _row(ended: Ended) -> str:
-    return _text(
-        (
-            optional_text(ended.nominal_s),
-            optional_text(ended.chosen_s),
-            ended.outcome,
-            ended.reason,
-            ended.run_id,
-            optional_timestamp(ended.started_ns),
-            optional_timestamp(ended.ended_ns),
-            ended.exit_code,
-            ended.signal,
-        )
-    )
+    return _text(list(fields.record_to_json(ended, COLUMNS).values()))
 
 
 def _text(row: object) -> str:
@@ -127,22 +105,5 @@ def _text(row: object) -> str:
 
 def _ended(row: object) -> Ended:
     if type(row) is not list or len(row) != len(COLUMNS):
-        raise corrupt(f"{shown(row)} stands where a row of {len(COLUMNS)} columns belongs")
-    period, chosen, outcome, reason, run_id, started, ended, exit_code, signal = row
-    for name, text in zip(COLUMNS[2:5], (outcome, reason, run_id), strict=True):
-        if type(text) is not str:
-            raise corrupt(f'"{name}" of a row is {shown(text)}, and should be text')
-    try:
-        return Ended(
-            instant(period, "period"),
-            instant(chosen, "chosen"),
-            outcome,
-            reason,
-            run_id,
-            nanoseconds(started, "started"),
-            nanoseconds(ended, "ended"),
-            integer(exit_code, "exit_code"),
-            integer(signal, "signal"),
-        )
-    except ValueError as error:
-        raise corrupt(str(error)) from None
+        raise corrupt(f"it has {shown(row)} where a row of {len(COLUMNS)} columns should be")
+    return fields.read_record(Ended, COLUMNS, row)

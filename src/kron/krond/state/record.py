@@ -1,7 +1,7 @@
-"""What is remembered of a job: the values, not their form on disk.
+"""The state of a job as values, independent of their form on disk.
 
-A value that could not be read back must not be written, so a name that is no name is refused
-when the value is made, whoever makes it.
+A value that could not be read back must not be written, so an invalid name is refused when the
+value is made.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ if TYPE_CHECKING:
     from kron.krond.state.past import Past
 
 MANUAL = "manual"
-"""The outcome of a run that no period asked for."""
+"""The outcome of a run outside any period."""
 
-_RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}").fullmatch
+is_run_id = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}").fullmatch
+"""Whether a text can be a run id: a safe file name."""
 _OUTCOME = re.compile(r"[a-z]{1,32}").fullmatch
 _LONGEST_BOOT_ID = 100
 
 
 class RunRecord(Frozen):
-    """A run that is going on, or may be."""
+    """A run that is active, or may be."""
 
     run_id: str
     nominal_s: int | None
@@ -34,9 +35,9 @@ class RunRecord(Frozen):
     """By the wall clock."""
     pid: int | None = None
     ticks: int | None = None
-    """When the process started, as /proc counts: a process id alone is used again."""
+    """When the process started, as /proc counts: a process id alone may be reused."""
     boot_id: str = ""
-    """The boot that pid and ticks belong to; '' if it is not known."""
+    """The boot of pid and ticks; '' if it is not known."""
 
     def __post_init__(self) -> None:
         check_run_id(self.run_id)
@@ -49,7 +50,7 @@ class Ended(Frozen):
     nominal_s: int | None
     chosen_s: int | None
     outcome: str
-    """The word of an `Outcome`, or `MANUAL`."""
+    """The value of an `Outcome`, or `MANUAL`."""
     reason: str
     run_id: str = ""
     """'' if nothing ran."""
@@ -62,18 +63,18 @@ class Ended(Frozen):
         if self.run_id:
             check_run_id(self.run_id)
         if not _OUTCOME(self.outcome):
-            raise ValueError(f"the outcome {self.outcome[:100]!r} is not one lower-case word")
+            raise ValueError(f"the outcome {self.outcome[:100]!r} is not a lower-case word")
 
 
 class JobState(Frozen):
-    """All that is remembered of one job."""
+    """Everything that krond remembers of one job."""
 
     identity: str
     ledger: Ledger
     boot_id: str
     """The boot in which this was written."""
     planned: tuple[tuple[int, int | None], ...]
-    """Nominal and chosen instants of the plan, so that an edit while krond is down is seen."""
+    """Nominal and chosen instants of the plan, to notice an edit made while krond is down."""
     active: tuple[RunRecord, ...]
     seed: tuple[str, str]
     """Strategy and salt."""
@@ -82,24 +83,14 @@ class JobState(Frozen):
     def __post_init__(self) -> None:
         check_boot_id(self.boot_id)
 
-    @property
-    def last_run(self) -> Ended | None:
-        """The last run, whether it was of a period or manual."""
-        return self.past.last_run
-
-    @property
-    def history(self) -> tuple[Ended, ...]:
-        """The latest periods and manual runs that ended, oldest first."""
-        return self.past.history
-
 
 def check_run_id(run_id: str) -> None:
-    """Refuse a run id that is no safe name of a file."""
-    if not _RUN_ID(run_id):
-        raise ValueError(f"the run id {run_id[:100]!r} is not made of letters, digits, . _ and -")
+    """Refuse a run id that is not a safe file name."""
+    if not is_run_id(run_id):
+        raise ValueError(f"the run id {run_id[:100]!r} may only have letters, digits, . _ and -")
 
 
 def check_boot_id(boot_id: str) -> None:
-    """Refuse a boot id that nobody could have read from /proc."""
+    """Refuse a boot id that cannot come from /proc."""
     if len(boot_id) > _LONGEST_BOOT_ID or not boot_id.isprintable():
         raise ValueError(f"the boot id {boot_id[:100]!r} is too long or not printable")

@@ -1,33 +1,29 @@
-"""The state directory: a file a job, and the proofs that runs have begun.
+"""The state directory: a file for each job, and the proofs that runs have begun.
 
-Whoever has a `Store` has the directory to itself. What `commit` has returned from survives a
-power failure; whatever fails, each file is the old or the new one, whole.
+The owner of a `StateStore` is the only one that uses the directory. A commit that returned survives
+a power failure; after any failure each file is either the old or the new one, complete.
 """
 
 from __future__ import annotations
 
 import errno
-import gc
 import hashlib
 import os
 import re
 import time
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
 
 from kron.core.errors import Code, KronError, quoted
 from kron.core.frozen import Frozen
 from kron.core.instant import to_text
 from kron.krond.state.directory import Directory
-from kron.krond.state.errors import PersistenceError, StateCorrupt, StateNewer, unreadable
+from kron.krond.state.errors import PersistenceError, StateCorrupt, StateNewer
 from kron.krond.state.fields import MAX_BYTES
-from kron.krond.state.group import BUNDLE, Group, unpack
+from kron.krond.state.file_replacer import BUNDLE, FileReplacer, unpack
 from kron.krond.state.lock import PID_FILE, Lock, lock
-from kron.krond.state.record import JobState, RunRecord, check_run_id
+from kron.krond.state.record import JobState, RunRecord, check_run_id, is_run_id
 from kron.krond.state.schema import from_json, run_from_json, run_to_json, to_json
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 RUNS = "runs"
 """The directory of the proofs, in the state directory."""
@@ -40,64 +36,58 @@ class Loaded(Frozen):
     """What a state directory holds."""
 
     states: dict[str, JobState]
-    """By identity: also of jobs that no configuration has any more."""
+    """By identity, including jobs that are no longer configured."""
     corrupt: tuple[StateCorrupt, ...]
-    """The files that were set aside just now."""
+    """The files that this call has set aside."""
     lost: StateCorrupt | None = None
-    """The bundle does not read: any state may be older than what was last committed. It stays where
-    it is until `Store.set_bundle_aside`."""
+    """The bundle does not read: any state may be older than the last commit. The bundle stays in
+    place until `StateStore.set_bundle_aside`."""
 
 
-class Store:
+class StateStore:
     """A state directory that is open and locked."""
 
-    __slots__ = ("_directory", "_group", "_lock", "_lost", "_runs", "path")
+    __slots__ = ("_directory", "_lock", "_lost", "_replacer", "_runs", "path")
 
     def __init__(self, directory: Directory, runs: Directory, locked: Lock) -> None:
         self.path = directory.path
         self._directory = directory
         self._runs = runs
         self._lock = locked
-        self._group = Group(directory)
+        self._replacer = FileReplacer(directory)
         self._lost: StateCorrupt | None = None
 
     @classmethod
-    def open(cls, path: str) -> Store:
-        """Make the directory if it is not there, check whose it is, lock it and tidy it up."""
-        directory = Directory.make(path)
-        try:
+    def open(cls, path: str) -> StateStore:
+        """Make the directory if necessary, check its owner, lock it and clean it up."""
+        with ExitStack() as undo:
+            directory = Directory.make(path)
+            undo.callback(directory.close)
             locked = lock(f"{directory.path}/{PID_FILE}", within=directory.descriptor)
-            try:
-                store = cls(directory, directory.make_inside(RUNS), locked)
-            except BaseException:
-                locked.release()
-                raise
-        except BaseException:
-            directory.close()
-            raise
-        try:
-            names = store._names(directory)
-            store._group.remove_leftovers(names)
+            undo.callback(locked.release)
+            runs = directory.make_inside(RUNS)
+            undo.callback(runs.close)
+            store = cls(directory, runs, locked)
+            names = directory.names()
+            store._replacer.remove_leftovers(names)
             if BUNDLE in names:
                 store._unpack()
-        except BaseException:
-            store.close()
-            raise
+            undo.pop_all()
         return store
 
     @property
     def descriptor(self) -> int:
-        """The open directory, for what else lies in it."""
+        """The open directory, for the other files in it."""
         return self._directory.descriptor
 
     def load(self, identity: str) -> JobState | None:
-        """The state of a job, None if it has none.
+        """The state of a job, or None.
 
-        A file that does not read is set aside, and `StateCorrupt` raised. `StateNewer` is for one
-        of a newer version, which stays where it is.
+        A file that does not read is set aside, and `StateCorrupt` raised. A file of a newer version
+        stays in place, and `StateNewer` is raised.
         """
         name = file_name(identity)
-        self.settle()
+        self.write_back()
         try:
             return self._read(name, {identity: identity})
         except FileNotFoundError:
@@ -106,56 +96,53 @@ class Store:
     def load_all(self, texts: Iterable[str] = ()) -> Loaded:
         """Every state in the directory. `StateNewer` if one is of a newer version.
 
-        States share their texts with `texts` and one another where they are equal: identities and
-        schedules, say.
+        Equal texts (identities, schedules) are shared between the states and with `texts`, to save
+        memory.
         """
         shared = {text: text for text in texts}
         states: dict[str, JobState] = {}
         corrupt: list[StateCorrupt] = []
-        names = sorted(filter(_STATE_FILE, self._names(self._directory)))
-        with _no_collection():
-            for name in names:
-                try:
-                    state = self._read(name, shared)
-                except FileNotFoundError:
-                    continue  # somebody has removed it since
-                except StateCorrupt as error:
-                    corrupt.append(error)
-                else:
-                    states[state.identity] = state
+        for name in sorted(filter(_STATE_FILE, self._directory.names())):
+            try:
+                state = self._read(name, shared)
+            except FileNotFoundError:
+                continue  # it was removed in the meantime
+            except StateCorrupt as error:
+                corrupt.append(error)
+            else:
+                states[state.identity] = state
         return Loaded(states, tuple(corrupt), self._lost)
 
     def commit(self, states: Sequence[JobState], *, quickly: bool = False) -> None:
-        """Make these states safe on disk, all of them: `PersistenceError` if they are not.
+        """Save all of these states on disk; a `PersistenceError` means that not all are safe.
 
-        `quickly`: somebody waits for it, and has time for `settle` afterwards.
+        `quickly`: runs are waiting for this, and the caller calls `write_back` later.
         """
         if not states:
             return
         try:
             if quickly:
-                self._group.bundle(list(_files(states)))
+                self._replacer.bundle(list(_files(states)))
             else:
-                self._group.replace(_files(states), len(states))
+                self._replacer.replace(_files(states), len(states))
         except OSError as error:
             jobs = "1 job" if len(states) == 1 else f"{len(states):,} jobs"
             raise self._unsaved(jobs, error) from None
 
     def set_bundle_aside(self) -> StateCorrupt | None:
-        """Move a bundle that did not read out of the way, once states that owe nothing are safe.
+        """Set aside a bundle that did not read, once states that owe nothing are saved.
 
-        Were it gone before them, the next start would take the states that are older than it for
-        the latest.
+        If it were moved before, the next start would take the older states for the latest.
         """
         lost, self._lost = self._lost, None
         if lost is None:
             return None
         return StateCorrupt(lost.file, self._set_aside(BUNDLE), lost.error)
 
-    def settle(self) -> None:
-        """What `commit` left for later."""
+    def write_back(self) -> None:
+        """Do the work that `commit(quickly=True)` left for later."""
         try:
-            self._group.settle()
+            self._replacer.write_back()
         except OSError as error:
             raise self._unsaved("jobs", error) from None
 
@@ -165,15 +152,15 @@ class Store:
         return f"{self._runs.path}/{run_id}"
 
     def proof_in_child(self, run_id: str) -> str:
-        """The path at which krond, and a child until its program begins, reach the same file.
+        """The path of the proof for krond itself, and for a child until its program begins.
 
-        It leads through the open directory, whatever is at the path of that one by now.
+        It leads through the open directory, even if another one is at its path by now.
         """
         check_run_id(run_id)
         return f"/proc/self/fd/{self._runs.descriptor}/{run_id}"
 
     def note_run(self, run: RunRecord) -> None:
-        """Write into the proof which process the run is. It is not synced: a reboot ends both."""
+        """Write the process of a run into its proof. Not synced: a reboot ends the process too."""
         try:
             descriptor = os.open(run.run_id, _NOTE, 0o600, dir_fd=self._runs.descriptor)
             try:
@@ -188,29 +175,21 @@ class Store:
             raise PersistenceError(what, error) from None
 
     def noted_run(self, run_id: str) -> RunRecord | None:
-        """What `note_run` wrote; None if it did not, or krond was killed while it wrote."""
+        """The run that `note_run` wrote; None if krond was killed before or while writing it."""
         check_run_id(run_id)
         try:
             run = run_from_json(self._runs.read(run_id))
         except (FileNotFoundError, StateCorrupt):
             return None
-        except OSError as error:
-            raise unreadable(self._runs.path, error) from None
         return run if run.run_id == run_id else None
 
     def has_proof(self, run_id: str) -> bool:
         """Whether the run has begun."""
         check_run_id(run_id)
-        try:
-            os.stat(run_id, dir_fd=self._runs.descriptor, follow_symlinks=False)
-        except FileNotFoundError:
-            return False
-        except OSError as error:
-            raise unreadable(self._runs.path, error) from None
-        return True
+        return self._runs.has(run_id)
 
     def remove_proof(self, run_id: str) -> None:
-        """Remove the proof, if it is there."""
+        """Remove the proof, if it exists."""
         check_run_id(run_id)
         try:
             os.unlink(run_id, dir_fd=self._runs.descriptor)
@@ -221,30 +200,28 @@ class Store:
 
     def proofs(self) -> list[str]:
         """The run ids that have a proof, sorted."""
-        return sorted(filter(_is_run_id, self._names(self._runs)))
+        return sorted(filter(is_run_id, self._runs.names()))
 
     def close(self) -> None:
-        """Let go of the directory and of the lock."""
-        with suppress(OSError):  # the next start does it
-            self._group.settle()
+        """Release the lock and close the directory."""
+        with suppress(OSError):  # the next start does it instead
+            self._replacer.write_back()
         self._runs.close()
         self._lock.release()
         self._directory.close()
 
     def _unpack(self) -> None:
-        """Put the states that a krond before this one has bundled into their places."""
+        """Write back the states of a bundle that an earlier krond has left."""
         bundle = f"{self.path}/{BUNDLE}"
         try:
             lines = unpack(self._directory.read(BUNDLE))
-            self._group.take_up((file_name(from_json(line).identity), line) for line in lines)
+            self._replacer.take_up((file_name(from_json(line).identity), line) for line in lines)
         except StateNewer as error:
             raise StateNewer(bundle, error.schema, error.known) from None
         except StateCorrupt as error:
             self._lost = StateCorrupt(bundle, "", error.error)
             return
-        except OSError as error:
-            raise unreadable(bundle, error) from None
-        self.settle()
+        self.write_back()
 
     def _unsaved(self, jobs: str, error: OSError) -> PersistenceError:
         return PersistenceError(f"the state of {jobs} cannot be saved in {self.path}", error)
@@ -254,24 +231,20 @@ class Store:
         try:
             state = from_json(self._directory.read(name), texts)
             if file_name(state.identity) != name:
-                raise StateCorrupt("", "", f"it is that of the job {quoted(state.identity)}")
+                raise StateCorrupt("", "", f"it belongs to the job {quoted(state.identity)}")
         except StateNewer as error:
             raise StateNewer(file, error.schema, error.known) from None
         except StateCorrupt as error:
             raise StateCorrupt(file, self._set_aside(name), error.error) from None
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            raise unreadable(file, error) from None
         return state
 
     def _set_aside(self, name: str) -> str:
-        """Move a file that does not read out of the way, and say where to."""
+        """Rename a file that does not read. Returns its new path."""
         directory = self._directory.descriptor
         aside = f"{name}.corrupt.{to_text(int(time.time()))}"
         try:
             number, free = 1, aside
-            while self._exists(free):
+            while self._directory.has(free):
                 number += 1
                 free = f"{aside}.{number}"
             os.rename(name, free, src_dir_fd=directory, dst_dir_fd=directory)
@@ -279,20 +252,6 @@ class Store:
             what = f"the state file {self.path}/{name} does not read and cannot be set aside"
             raise PersistenceError(what, error) from None
         return f"{self.path}/{free}"
-
-    def _exists(self, name: str) -> bool:
-        try:
-            os.stat(name, dir_fd=self._directory.descriptor, follow_symlinks=False)
-        except FileNotFoundError:
-            return False
-        return True
-
-    @staticmethod
-    def _names(directory: Directory) -> list[str]:
-        try:
-            return directory.names()
-        except OSError as error:
-            raise unreadable(directory.path, error) from None
 
 
 def file_name(identity: str) -> str:
@@ -307,26 +266,6 @@ def _files(states: Iterable[JobState]) -> Iterator[tuple[str, bytes]]:
     for state in states:
         data = to_json(state)
         if len(data) > MAX_BYTES:
-            # What could not be read again is not written either.
+            # It could not be read back, so it is not written.
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
         yield file_name(state.identity), data
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Nothing here is garbage, and to look for it takes as long again as to read it all."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-def _is_run_id(name: str) -> bool:
-    try:
-        check_run_id(name)
-    except ValueError:
-        return False
-    return True

@@ -1,8 +1,7 @@
-"""The answering side of the control socket: one line of JSON asks, one line answers.
+"""The server of the control socket: a request is a line of JSON, and so is its answer.
 
-It is made for an epoll loop that somebody else owns, and never waits: a client that is silent,
-slow, hostile or gone costs a bounded buffer, and nobody any time. What a command means is the
-handler's business.
+It runs in the daemon's epoll loop and never blocks: a client that is silent, slow, hostile or gone
+costs a bounded buffer and no time. The handler decides what a command does.
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ import time
 from collections.abc import Callable
 
 from kron.core.errors import Code, KronError
-from kron.krond.client import REQUEST_BYTES, SOCKET_NAME
-from kron.krond.request import FORM, excerpt, parse_request
+from kron.krond.control.wire import FORM, REQUEST_BYTES, SOCKET_NAME, excerpt, parse_request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,14 +27,14 @@ if TYPE_CHECKING:
     Handler = Callable[[Message, "Connection"], Message | None]
 
 CONNECTIONS = 16
-"""How many may be open at a time, beside those that wait for the end of a run; the next is told to
-come again."""
+"""How many may be open at a time, not counting those that wait for the end of a run. The next one
+is told to try again."""
 
 AWAITING = 256
-"""How many may wait for the end of a run. They may wait for days, and must not lock others out."""
+"""How many may wait for the end of a run. They may wait for days and must not block others."""
 
 SILENCE_S = 10.0
-"""How long a connection may do nothing while others are turned away for want of room."""
+"""How long a connection may be idle before it is closed to make room for another."""
 
 _BACKLOG = 64
 _CHUNK_BYTES = 2**18
@@ -45,16 +43,15 @@ _HUNG_UP = select.EPOLLHUP | select.EPOLLERR
 
 
 def refusal(error: KronError) -> Message:
-    """The answer that says what `error` says."""
+    """The answer for an error."""
     return {"ok": False, "code": error.code.value, "error": error.message, "fix": error.fix}
 
 
 class ControlServer:
-    """The socket in the state directory. Whoever makes one holds the lock of that directory.
+    """The socket in the state directory. Its owner must hold the lock of that directory.
 
-    The handler gets a request, which is an object with a `command`, and its connection. It
-    returns the answer, or None if `connection.answer` is to be called later. What it raises goes
-    through to the loop.
+    The handler gets a request, which is an object with a `command`, and its connection. It returns
+    the answer, or None if it will call `connection.answer` later. Its exceptions reach the loop.
     """
 
     def __init__(
@@ -76,14 +73,14 @@ class ControlServer:
             raise
 
     def register(self, poller: Poller) -> None:
-        """Begin to accept. Who connected since the socket is there has waited for this."""
+        """Begin to accept clients. Those that connected before have been waiting for this."""
         self._poller = poller
-        # By edge: when there is no descriptor left for a new connection, the one that waits must
-        # not wake the loop for ever. The next one to come, or the next to go, has it tried again.
+        # Edge-triggered: when no descriptor is left, a client that waits to be accepted must not
+        # wake the loop forever. The next client that comes or goes makes the server try again.
         poller.add(self._socket.fileno(), select.EPOLLIN | select.EPOLLET, self._accept)
 
     def close(self) -> None:
-        """Drop every connection and remove the socket, if it is still this one."""
+        """Close every connection and remove the socket, if it is still ours."""
         if self._socket.fileno() < 0:
             return
         if self._poller is not None:
@@ -95,7 +92,7 @@ class ControlServer:
             if _inode(self._directory) == self._inode:
                 os.unlink(SOCKET_NAME, dir_fd=self._directory)
         except OSError:
-            pass  # it is stale now, and the next krond replaces it
+            pass  # the next krond replaces the stale socket
         os.close(self._directory)
 
     def _accept(self, events: int) -> None:
@@ -106,13 +103,13 @@ class ControlServer:
             except BlockingIOError:
                 return
             except OSError:
-                self._is_starved = True  # of descriptors, or of memory
+                self._is_starved = True  # no descriptors or no memory
                 return
             peer.setblocking(False)
             self._admit(peer)
 
     def _admit(self, peer: socket.socket) -> None:
-        pid, uid = _credentials(peer)
+        uid = _user(peer)
         if uid not in (0, os.geteuid()):
             error = f"user {uid} may not control this krond"
             _turn_away(peer, {"ok": False, "error": error, "fix": "ask as its user or as root"})
@@ -125,8 +122,8 @@ class ControlServer:
             return
         assert self._poller is not None
         try:
-            self._connections.add(Connection(peer, self, self._poller, pid, uid))
-        except OSError:  # epoll has no room for one more
+            self._connections.add(Connection(peer, self, self._poller))
+        except OSError:  # epoll cannot take another descriptor
             peer.close()
 
     def _has_no_room(self) -> bool:
@@ -141,11 +138,6 @@ class ControlServer:
             if not connection.is_awaiting and connection.active_s <= since_s:
                 connection.close()
 
-    def _handle(self, request: Message, connection: Connection) -> None:
-        answer = self._handler(request, connection)
-        if answer is not None:
-            connection.answer(answer)
-
     def _forget(self, connection: Connection) -> None:
         self._connections.discard(connection)
         if self._is_starved:
@@ -153,47 +145,43 @@ class ControlServer:
 
 
 class Connection:
-    """A client. It does one thing at a time: sends a request, waits, or receives the answer.
+    """A client. It is in one of three states: sending a request, waiting, receiving the answer.
 
-    While it waits or receives, nothing more is read from it: requests sent ahead stay with the
-    kernel, and are answered in their order.
+    While it waits or receives, nothing is read from it: further requests stay in the kernel's
+    buffer, and are answered in their order.
     """
 
-    def __init__(
-        self, peer: socket.socket, server: ControlServer, poller: Poller, pid: int, uid: int
-    ) -> None:
+    def __init__(self, peer: socket.socket, server: ControlServer, poller: Poller) -> None:
         self._socket = peer
         self._server = server
         self._poller = poller
         self._input = bytearray()
         self._output = memoryview(b"")
         self._is_last = False
-        self.pid = pid
-        self.uid = uid
         self.is_awaiting = False
-        """Whether its request is with the handler."""
+        """Whether the handler has its request."""
         self.active_s = server._clock_s()
         poller.add(peer.fileno(), select.EPOLLIN, self._on_ready)
 
     @property
     def is_open(self) -> bool:
-        """Whether the client is still there, as far as is known."""
+        """Whether the connection is open, as far as is known."""
         return self._socket.fileno() >= 0
 
     @property
     def may_wait(self) -> bool:
-        """Whether its request may be answered a long time from now."""
+        """Whether its request may wait a long time for its answer."""
         return self._poller.has_room() and self._server._awaiting() <= AWAITING  # it is one of them
 
     def answer(self, answer: Message) -> None:
-        """Answer the request. If the client has gone since, nothing happens."""
+        """Answer the request. Does nothing if the client has gone."""
         if not self.is_open:
             return
         assert self.is_awaiting, "a request has one answer"
         self._reply(answer)
 
     def close(self) -> None:
-        """Drop the client. A second time does nothing."""
+        """Close the connection. A second call does nothing."""
         if not self.is_open:
             return
         self._poller.remove(self._socket.fileno())
@@ -208,8 +196,8 @@ class Connection:
         if self._output:
             self._flush()
         elif self.is_awaiting:
-            # Only errors and hang-ups come here. Having shut its writing side only, as `nc -N`
-            # does, is neither: such a client still reads.
+            # Only errors and hang-ups arrive here. A client that has shut down only its writing
+            # side, as `nc -N` does, has not hung up: it still reads.
             if events & _HUNG_UP:
                 self.close()
         elif b"\n" in self._input:
@@ -247,7 +235,9 @@ class Connection:
             return
         self.is_awaiting = True
         self._listen()
-        self._server._handle(request, self)
+        answer = self._server._handler(request, self)
+        if answer is not None:
+            self.answer(answer)
 
     def _fail(self, error: str, *, is_last: bool = False) -> None:
         self._is_last = is_last
@@ -263,7 +253,7 @@ class Connection:
         self._flush()
 
     def _flush(self) -> None:
-        """Send what the socket takes."""
+        """Send as much as the socket accepts."""
         try:
             while self._output:
                 self._output = self._output[self._socket.send(self._output[:_CHUNK_BYTES]) :]
@@ -280,9 +270,9 @@ class Connection:
         self._listen()
 
     def _listen(self) -> None:
-        """Wait for what the next step needs."""
+        """Wait for the event that the next step needs."""
         if self._output or (b"\n" in self._input and not self.is_awaiting):
-            mask = select.EPOLLOUT  # for a line that is here already: that is, next time round
+            mask = select.EPOLLOUT  # a line has been read already: continue in the next round
         elif self.is_awaiting:
             mask = 0
         else:
@@ -291,21 +281,21 @@ class Connection:
 
 
 def _bind(server: socket.socket, directory: int) -> tuple[int, int]:
-    """Give the socket its name, 0600 from the first moment; which inode that is."""
+    """Bind the socket to its name, with mode 0600 from the start. Returns its inode."""
     try:
         status = os.lstat(SOCKET_NAME, dir_fd=directory)
         if not stat.S_ISSOCK(status.st_mode):
             raise KronError(
                 Code.FILE_KIND,
                 f"{SOCKET_NAME} in the state directory is not a socket",
-                fix="krond did not put it there: look at it, and move it away",
+                fix="krond did not create it: check it and move it away",
             )
-        os.unlink(SOCKET_NAME, dir_fd=directory)  # of a krond that is dead: we hold the lock
+        os.unlink(SOCKET_NAME, dir_fd=directory)  # of a dead krond: we hold the lock
     except FileNotFoundError:
         pass
     umask = os.umask(0o177)
     try:
-        # The address of a socket has room for 107 bytes, a state directory may have more.
+        # The address of a socket has at most 107 bytes, a state directory's path may have more.
         server.bind(f"/proc/self/fd/{directory}/{SOCKET_NAME}")
     finally:
         os.umask(umask)
@@ -317,11 +307,11 @@ def _inode(directory: int) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _credentials(peer: socket.socket) -> tuple[int, int]:
-    """The pid and uid that the client had when it connected; the kernel vouches for them."""
+def _user(peer: socket.socket) -> int:
+    """The user of the client when it connected, from the kernel."""
     packed = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    pid, uid, _ = _CREDENTIALS.unpack(packed)
-    return pid, uid
+    uid: int = _CREDENTIALS.unpack(packed)[1]
+    return uid
 
 
 def _turn_away(peer: socket.socket, answer: Message) -> None:
@@ -331,4 +321,4 @@ def _turn_away(peer: socket.socket, answer: Message) -> None:
         try:  # noqa: SIM105 (contextlib would be one more import)
             peer.send(json.dumps(answer).encode() + b"\n")
         except OSError:
-            pass  # it has gone already
+            pass  # the client has gone

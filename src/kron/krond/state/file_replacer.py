@@ -1,10 +1,10 @@
-"""Replacing files so that each is the old or the new one, whole, whatever fails and whenever.
+"""Replacing files so that after any failure each file is either the old or the new one, complete.
 
-All are written beside their places first and made safe together, then renamed, and the renames
-are made safe together: a thousand files cost little more than two waits for the disk.
+All new files are written under other names and synced together, then renamed, and the renames are
+synced together: a thousand files take little more than two waits for the disk.
 
-Where even the writing of a thousand files is too long to wait for, they are made safe as one, the
-bundle, and put into their places later. Until nothing is left of it, no commit has succeeded.
+Where writing a thousand files takes too long, their contents are synced as one file, the bundle,
+and written back to their own files later. While a bundle exists, no other commit has succeeded.
 """
 
 from __future__ import annotations
@@ -14,64 +14,50 @@ import errno
 import hashlib
 import os
 import re
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from kron.krond.state.directory import Directory
 from kron.krond.state.fields import MAX_BYTES, corrupt
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
 BUNDLE = "bundle"
-"""The name of the file that many are in."""
+"""The name of the bundle."""
 
 FEW = 16
-"""From so many files on, one sync of the file system is quicker than one of each file."""
+"""With at least this many files, one sync of the file system is faster than one for each."""
 
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _RENAME_EXCHANGE = 2
 _CANNOT_EXCHANGE = (errno.ENOENT, errno.EINVAL, errno.ENOSYS)
-"""There is nothing to replace, or the file system or the kernel does not know how to."""
+"""There is no old file, or the file system or the kernel does not support the exchange."""
 _TEMPORARY = re.compile(r"\.new-[0-9]+").fullmatch
 _MOST_NAMES = 1_000
 _SYNCFS_TELLS_ERRORS = (5, 8)
-"""The first version of Linux whose syncfs() says that writing failed."""
+"""The first version of Linux whose syncfs() reports failed writes."""
 
 
-class Group:
-    """Replaces files of a directory. What is left to do where they are many, `settle()` does.
+class FileReplacer:
+    """Replaces files of a directory. `write_back()` does the work that can wait.
 
-    To delete a file takes the file system three times as long as to rename another one over it.
-    The deletion can wait until somebody has time for it, so the old and the new file exchange
-    their names. (To keep the old one open instead would slow down every start of a process, which
-    copies all descriptors and closes them again.)
+    Deleting a file takes the file system three times as long as renaming. The deletion can wait,
+    so the old and the new file exchange their names. (Keeping the old one open instead would slow
+    down every start of a process, which copies all descriptors and closes them again.)
     """
-
-    __slots__ = (
-        "_bundled",
-        "_count",
-        "_directory",
-        "_has_bundle",
-        "_renameat2",
-        "_replaced",
-        "_syncfs",
-    )
 
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
         self._count = 0
         self._replaced: list[str] = []
-        """The names that the replaced files have now."""
+        """The temporary names of the old files, to be deleted."""
         self._bundled: dict[str, bytes] = {}
-        """What is in the bundle and not in its place yet."""
+        """The contents of the bundle that are not written back yet, by name."""
         self._has_bundle = False
-        """There is a bundle, or there may be one."""
+        """A bundle exists, or may exist."""
         self._renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
         self._syncfs = _syncfs if kernel_version() >= _SYNCFS_TELLS_ERRORS else None
 
     def replace(self, files: Iterable[tuple[str, bytes]], count: int) -> None:
-        """Replace `count` files, each a name and its new content. OSError: not all are safe."""
+        """Replace `count` files, each a name and its new content. `OSError`: not all are safe."""
         if self._bundled:
             self._bundled.update(files)
             files, count = self._bundled.items(), len(self._bundled)
@@ -79,32 +65,32 @@ class Group:
         self._drop_bundle()
 
     def bundle(self, files: Sequence[tuple[str, bytes]]) -> None:
-        """The same, in less time if they are many, and `settle()` does the rest."""
+        """The same, faster if there are many; `write_back()` does the rest."""
         if len(files) < FEW or self._has_bundle:
             self.replace(files, len(files))
             return
         content = pack(data for _, data in files)
-        if len(content) > MAX_BYTES:  # it could not be read again
+        if len(content) > MAX_BYTES:  # it could not be read back
             self.replace(files, len(files))
             return
-        self._has_bundle = True  # whatever comes of it
+        self._has_bundle = True  # even if writing it fails
         self._replace([(BUNDLE, content)], 1)
         self._bundled = dict(files)
 
-    def settle(self) -> None:
-        """Put what is in the bundle into its place, and delete the replaced files."""
+    def write_back(self) -> None:
+        """Write the contents of the bundle to their own files, and delete the replaced files."""
         if self._bundled:
             self.replace((), 0)
         while self._replaced:
             self._discard(self._replaced.pop())
 
     def take_up(self, files: Iterable[tuple[str, bytes]]) -> None:
-        """Take up a bundle that is there, with these in it, for `settle()`."""
+        """Use an existing bundle with these contents, for `write_back()`."""
         self._bundled = dict(files)
         self._has_bundle = True
 
     def _drop_bundle(self) -> None:
-        """What is newer than the bundle is in its place: nobody may take it for the latest."""
+        """Delete the bundle: the files are newer now, so no start may take it for the latest."""
         if not self._has_bundle:
             return
         directory = self._directory.descriptor
@@ -118,10 +104,7 @@ class Group:
         directory = self._directory.descriptor
         written: list[tuple[str, str]] = []
         try:
-            if count < FEW or self._syncfs is None:
-                self._write_each(files, written)
-            else:
-                self._write_all(files, written, self._syncfs)
+            self._write_files(files, written, self._syncfs if count >= FEW else None)
             for temporary, name in written:
                 if count >= FEW and self._exchange(temporary, name):
                     self._replaced.append(temporary)
@@ -130,51 +113,39 @@ class Group:
             os.fsync(directory)
         except BaseException:
             for temporary, _ in written:
-                self._discard(temporary)  # not there any more, or the replaced file by now
+                self._discard(temporary)  # renamed already, or now the replaced file
             raise
 
     def remove_leftovers(self, names: Iterable[str]) -> None:
-        """Remove, of these names, the files that a crash left half-written."""
+        """Remove those of these files that a crash left half-written."""
         for name in names:
             if _TEMPORARY(name):
                 self._discard(name)
 
-    def _write_each(
-        self, files: Iterable[tuple[str, bytes]], written: list[tuple[str, str]]
-    ) -> None:
-        descriptors: list[int] = []
-        try:
-            for name, data in files:
-                descriptor = self._create(name, written)
-                descriptors.append(descriptor)
-                _write(descriptor, data)
-                if len(descriptors) == FEW:
-                    _sync_and_close(descriptors)
-            _sync_and_close(descriptors)
-        finally:
-            for descriptor in descriptors:
-                os.close(descriptor)
-
-    def _write_all(
+    def _write_files(
         self,
         files: Iterable[tuple[str, bytes]],
         written: list[tuple[str, str]],
-        syncfs: Callable[[int], None],
+        syncfs: Callable[[int], None] | None,
     ) -> None:
-        # Opened before anything is written: it is told of what fails from then on.
+        """Write the files under other names, and sync all of them at once or each."""
+        # Opened before anything is written: syncfs reports the failures since then.
         watch = os.open(
             ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._directory.descriptor
         )
+        descriptors: list[int] = []
         try:
             for name, data in files:
-                descriptor = self._create(name, written)
-                try:
-                    _write(descriptor, data)
-                finally:
-                    os.close(descriptor)
-            syncfs(watch)
+                descriptors.append(self._create(name, written))
+                _write(descriptors[-1], data)
+                if len(descriptors) == FEW:
+                    _close(descriptors, sync=syncfs is None)
+            _close(descriptors, sync=syncfs is None)
+            if syncfs is not None:
+                syncfs(watch)
         finally:
-            os.close(watch)
+            for descriptor in (*descriptors, watch):
+                os.close(descriptor)
 
     def _create(self, name: str, written: list[tuple[str, str]]) -> int:
         for _ in range(_MOST_NAMES):
@@ -189,7 +160,7 @@ class Group:
         raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
 
     def _exchange(self, temporary: str, name: str) -> bool:
-        """Have two files exchange their names. False: that cannot be done here."""
+        """Exchange the names of two files. False: that is not supported here."""
         if self._renameat2 is None:
             return False
         directory = self._directory.descriptor
@@ -207,17 +178,17 @@ class Group:
 
 
 def pack(contents: Iterable[bytes]) -> bytes:
-    """Lines, and one that vouches for them."""
+    """The contents as lines, and a last line with their hash."""
     lines = b"".join(contents)
     return lines + _seal(lines)
 
 
 def unpack(bundle: bytes) -> list[bytes]:
-    """The lines that were packed; `StateCorrupt` if they are not as they were."""
+    """The lines that were packed; `StateCorrupt` if they have changed."""
     end = bundle.rfind(b"\n", 0, -1) + 1
     lines = bundle[:end]
     if bundle[end:] != _seal(lines):
-        raise corrupt("its last line does not vouch for the others")
+        raise corrupt("its last line is not the hash of the others")
     return lines.splitlines(keepends=True)
 
 
@@ -226,7 +197,7 @@ def _seal(lines: bytes) -> bytes:
 
 
 def kernel_version() -> tuple[int, int]:
-    """The version of the running kernel; (0, 0) if it does not read."""
+    """The version of the running kernel; (0, 0) if it is not known."""
     match = re.match(r"([0-9]{1,4})\.([0-9]{1,4})", os.uname().release)
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
@@ -238,8 +209,8 @@ def _write(descriptor: int, data: bytes) -> None:
         data = data[written:]
 
 
-def _sync_and_close(descriptors: list[int]) -> None:
-    for descriptor in descriptors:
+def _close(descriptors: list[int], *, sync: bool) -> None:
+    for descriptor in descriptors if sync else ():
         os.fsync(descriptor)
     while descriptors:
         os.close(descriptors.pop())

@@ -1,4 +1,4 @@
-"""Living processes: nobody is taken for somebody else, and none that goes on for gone."""
+"""Living processes: none is taken for another, and none that runs is taken for ended."""
 
 from __future__ import annotations
 
@@ -16,23 +16,20 @@ from typing import Any
 
 import pytest
 
-from kron.krond.process import living
+from kron.krond.process import processes
 from kron.krond.process.account import Account
 from kron.krond.process.launch import launch
-from kron.krond.process.living import (
-    age_ns,
-    boot_id,
-    find_runs,
-    is_alive,
-    members,
-    start_ticks,
-)
+from kron.krond.process.processes import Processes
 from tests.krond.process.expected import needs_root
 from tests.krond.process.scene import GROUP, OTHER, USER, Scene
 from tests.logbook import wait_for
 
 RUN, OTHER_RUN = os.urandom(10).hex(), os.urandom(10).hex()  # of no other test that runs now
 OWN = os.getuid()
+
+HOST = Processes()
+age_ns, boot_id, find_runs = HOST.age_ns, HOST.boot_id, HOST.find_runs
+is_alive, members, start_ticks = HOST.is_alive, HOST.members, HOST.start_ticks
 
 
 class Runs:
@@ -263,14 +260,16 @@ def test_nobody_can_pose_as_the_run_of_somebody_else(runs: Runs) -> None:
 
 UNPRIVILEGED = """
 import json, os, sys
-from kron.krond.process.living import find_runs, is_alive, members, start_ticks
+from kron.krond.process.processes import Processes
+host = Processes()
 os.setgroups([]); os.setresgid(54322, 54322, 54322); os.setresuid(54321, 54321, 54321)
 pid = int(sys.argv[1])
-print(json.dumps([find_runs([sys.argv[2]], lambda _: uid) for uid in (0, 54321)]
-    + [members(pid), is_alive(pid, start_ticks(pid))]))
+print(json.dumps([host.find_runs([sys.argv[2]], lambda _: uid) for uid in (0, 54321)]
+    + [host.members(pid), host.is_alive(pid, host.start_ticks(pid))]))
 """
 
 
+@pytest.mark.heavy
 @needs_root
 def test_an_environment_that_krond_may_not_read_is_no_run_of_its(runs: Runs) -> None:
     pid = runs.run(RUN)
@@ -286,7 +285,7 @@ def test_a_process_that_goes_while_it_is_read_is_gone(
 ) -> None:
     pid = runs.run(RUN)
     other = runs.run(OTHER_RUN)
-    read = living._read
+    read = processes._read
 
     def vanishing(path: str, directory: int | None = None) -> bytes:
         holder = path if directory is None else f"{Path(f'/proc/self/fd/{directory}').readlink()}/"
@@ -294,14 +293,14 @@ def test_a_process_that_goes_while_it_is_read_is_gone(
             raise gone
         return read(path, directory)
 
-    monkeypatch.setattr(living, "_read", vanishing)
+    monkeypatch.setattr(processes, "_read", vanishing)
     assert find(RUN, OTHER_RUN) == {OTHER_RUN: other}
     assert members(pid) == ([] if where == "/stat" else [pid])
 
 
 @pytest.mark.parametrize("text", [b"", b"12 (sh", b"12 (sh) R 1 2"])
 def test_half_a_line_is_no_process(monkeypatch: pytest.MonkeyPatch, text: bytes) -> None:
-    monkeypatch.setattr(living, "_read", lambda *_: text)
+    monkeypatch.setattr(processes, "_read", lambda *_: text)
     assert start_ticks(1) is None
     assert members(1) == []
     assert find(RUN) == {}
@@ -312,7 +311,7 @@ def test_a_number_that_is_taken_by_another_while_it_is_read_is_not_mixed_up(
 ) -> None:
     """The first look saw an earlier process; its environment is that of the later one."""
     pid = runs.run(RUN)
-    look = living._look
+    look = processes._look
 
     def earlier(number: int) -> Any:
         process = look(number)
@@ -320,7 +319,7 @@ def test_a_number_that_is_taken_by_another_while_it_is_read_is_not_mixed_up(
             return process.replace(ticks=process.ticks - 1)
         return process
 
-    monkeypatch.setattr(living, "_look", earlier)
+    monkeypatch.setattr(processes, "_look", earlier)
     assert find(RUN) == {}
 
 
@@ -330,7 +329,7 @@ def test_want_of_descriptors_is_not_taken_for_the_end_of_a_run(
     def broken(*_: object) -> bytes:
         raise OSError(EMFILE, os.strerror(EMFILE))
 
-    monkeypatch.setattr(living, "_read", broken)
+    monkeypatch.setattr(processes, "_read", broken)
     for ask in (
         lambda: start_ticks(1),
         lambda: is_alive(1, 1),
@@ -344,11 +343,12 @@ def test_want_of_descriptors_is_not_taken_for_the_end_of_a_run(
 def test_an_endless_environment_is_read_up_to_what_the_kernel_allows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert len(living._read("/dev/zero")) == living._LONGEST_ENVIRONMENT
+    assert len(processes._read("/dev/zero")) == processes._LONGEST_ENVIRONMENT
     size = os.sysconf("SC_ARG_MAX")
-    assert min(size, 6 << 20) <= living._LONGEST_ENVIRONMENT
+    assert min(size, 6 << 20) <= processes._LONGEST_ENVIRONMENT
 
 
+@pytest.mark.heavy
 def test_processes_that_come_and_go_disturb_nobody(runs: Runs, scene: Scene) -> None:
     pid = runs.run(RUN)
     pids = []

@@ -1,14 +1,11 @@
-"""The place of a krond: its state directory, by which its commands find it."""
+"""The state directory of a krond, by which the commands find it."""
 
 from __future__ import annotations
 
 import os
+from argparse import Namespace, _ActionsContainer
 
 from kron.console.parser import path
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import Namespace, _ActionsContainer
 
 SYSTEM_DIRECTORY = "/var/lib/krond"
 LOG_NAME = "krond.log"
@@ -16,18 +13,17 @@ OUTPUT_NAME = "krond.out"
 
 
 def add_state_dir(parser: _ActionsContainer) -> None:
-    """`--state-dir`."""
     parser.add_argument(
         "--state-dir",
         type=path,
         metavar="DIR",
-        help="where the krond that is meant keeps its state; "
+        help="the state directory of the krond; "
         f"default: {SYSTEM_DIRECTORY} for root, ~/.local/state/krond for others",
     )
 
 
 def state_dir_of(arguments: Namespace) -> str:
-    """The directory that `--state-dir` names, or the user's own."""
+    """The directory of `--state-dir`, or the user's default."""
     return os.path.abspath(arguments.state_dir or _default())  # noqa: PTH100
 
 

@@ -1,4 +1,4 @@
-"""Requests: what `krond status`, `trigger` and the others ask of the daemon, and its answers."""
+"""The requests of `krond status`, `trigger` and the other commands, and their answers."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ import os
 from collections.abc import Callable, Mapping
 
 from kron.core.errors import Code, KronError, did_you_mean, quoted
-from kron.krond.control import AWAITING, Connection, refusal
+from kron.core.instant import optional_text, to_text
+from kron.krond.control.server import AWAITING, Connection, refusal
+from kron.krond.member import HostMember
+from kron.krond.run import Stage
 from kron.krond.settings import UNLIMITED_RUNS, OnStop
 from kron.krond.state.errors import PersistenceError
+from kron.krond.state.fields import optional_timestamp, record_to_json
+from kron.krond.state.past import COLUMNS
 from kron.krond.state.record import Ended
-from kron.krond.status import ended_to_json, status_of_jobs
+from kron.krond.supervisor import signal_name
 from kron.logs.timestamp import timestamp_text
 
 TYPE_CHECKING = False
@@ -35,16 +40,16 @@ class Requests:
         }
 
     def answer(self, request: Mapping[str, object], connection: Connection) -> Answer:
-        """The answer to a request; what is wrong with one is an answer too."""
+        """The answer to a request. An error in the request is an answer too."""
         try:
             command = _text(request, "command")
             handler = self._handlers.get(command)
             if handler is None:
-                message = f"there is no command {quoted(command)}"
+                message = f"the command {quoted(command)} does not exist"
                 raise KronError(Code.CONTROL, message, fix=did_you_mean(command, self._handlers))
             return handler(request, connection)
         except PersistenceError:
-            raise  # that ends krond, whoever asked
+            raise  # that ends krond
         except KronError as error:
             return refusal(error)
 
@@ -64,31 +69,29 @@ class Requests:
             "output_file": daemon.settings.output_file,
             "stopping": daemon.is_stopping,
             "active": len(daemon.supervisor.runs),
-            "waiting": len(daemon.starter.pending),
+            "waiting": len(daemon.starter.waiting),
             "max_running": None if most == UNLIMITED_RUNS else most,
             "total": len(daemon.roster),
-            "jobs": status_of_jobs(members),
+            "jobs": [job_status(member) for member in members],
         }
 
     def _trigger(self, request: Mapping[str, object], connection: Connection) -> Answer:
         daemon = self._daemon
         waits = request.get("wait") is True
         if waits and not connection.may_wait:
-            message = (
-                f"{AWAITING} others, or as many as krond may open files, wait for runs already"
-            )
-            raise KronError(Code.CONTROL, message, fix="start it without waiting for its end")
-        told: list[Ended] = []
+            message = f"too many clients wait for runs: {AWAITING}, or krond's limit of open files"
+            raise KronError(Code.CONTROL, message, fix="trigger it without --wait")
+        ends: list[Ended] = []
         is_later = False
 
         def ended(end: Ended) -> None:
-            told.append(end)
+            ends.append(end)
             if waits and is_later:
-                connection.answer({"ok": True, "ended": ended_to_json(end)})
+                connection.answer({"ok": True, "ended": _ended(end)})
 
         pending = daemon.trigger(_text(request, "job"), ended)
-        if told and told[0].started_ns is None:
-            raise KronError(Code.CONTROL, f"the run could not start: {told[0].reason}")
+        if ends and ends[0].started_ns is None:
+            raise KronError(Code.CONTROL, f"the run could not start: {ends[0].reason}")
         is_later = True
         if waits:
             return None
@@ -103,9 +106,10 @@ class Requests:
     def _stop(self, request: Mapping[str, object], connection: Connection) -> Answer:
         how = _text(request, "how", "")
         if how and how not in set(OnStop):
-            message = f"{quoted(how)} is none of {', '.join(OnStop)}"
+            message = f"{quoted(how)} is not one of {', '.join(OnStop)}"
             raise KronError(Code.CONTROL, message)
-        if how or not self._daemon.is_stopping:  # to ask twice is not to insist, as a signal is
+        # Unlike a second signal, a second request changes nothing.
+        if how or not self._daemon.is_stopping:
             self._daemon.stop("krond stop", OnStop(how) if how else None)
         return {"ok": True, "active": len(self._daemon.supervisor.runs)}
 
@@ -114,8 +118,61 @@ class Requests:
         return {"ok": True, "identity": member.entry.identity}
 
 
+def job_status(member: HostMember) -> dict[str, object]:
+    """A job as `krond status` reports it."""
+    entry = member.entry
+    following = min(
+        (d for d in (member.plan.decisions if member.plan else ()) if d.chosen_s is not None),
+        key=lambda decision: (decision.chosen_s, decision.nominal_s),
+        default=None,
+    )
+    ended, last_run = member.past.history, member.past.last_run
+    return {
+        "name": entry.name,
+        "file": entry.path,
+        "identity": entry.identity,
+        "schedule": entry.schedule_text,
+        "description": entry.description,
+        "suspended": entry.schedule.policy.suspend,
+        "clock_behind": member.is_behind,
+        "next": following
+        and {
+            "period": to_text(following.nominal_s),
+            "chosen": optional_text(following.chosen_s),
+        },
+        "active": [
+            {
+                "run_id": run.run_id,
+                "pid": run.pid,
+                "period": run.period,
+                "started": optional_timestamp(run.started_ns),
+                "stopping": run.stage is not Stage.RUNNING,
+                "adopted": run.is_adopted,
+            }
+            for run in member.runs
+        ],
+        "waiting": [
+            {
+                "run_id": pending.run_id,
+                "period": pending.period,
+                "reason": pending.waits_for,
+                "until": optional_text(pending.latest_s),
+            }
+            for pending in member.pending
+        ],
+        "last": _ended(ended[-1]) if ended else None,
+        "last_run": None if last_run is None else _ended(last_run),
+    }
+
+
+def _ended(ended: Ended) -> dict[str, object]:
+    """How a period or a run ended."""
+    signal = None if ended.signal is None else signal_name(ended.signal)
+    return record_to_json(ended, COLUMNS) | {"signal": signal}
+
+
 def _text(request: Mapping[str, object], key: str, default: str | None = None) -> str:
     value = request.get(key, default)
     if isinstance(value, str):
         return value
-    raise KronError(Code.CONTROL, f"the request needs {quoted(key)}, a text")
+    raise KronError(Code.CONTROL, f"the request needs a text {quoted(key)}")

@@ -1,7 +1,7 @@
-"""The asking side of the control socket: one request, one answer.
+"""The client of the control socket: one request, one answer.
 
-It is what `krond status` and the other commands load, so it imports neither the server nor
-anything slow. The answer is not trusted either: it may come from another version of krond.
+`krond status` and the other commands import it, so it imports neither the server nor anything slow.
+It does not trust the answer: it may come from another version of krond.
 """
 
 from __future__ import annotations
@@ -11,22 +11,19 @@ import time
 from collections.abc import Mapping
 
 from kron.core.errors import Code, KronError, quoted, visible
+from kron.krond.control.wire import SOCKET_NAME, excerpt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from socket import socket as Socket  # noqa: N812 (the module has the name too)
     from typing import Any
 
-SOCKET_NAME = "control.sock"
-REQUEST_BYTES = 65_536
-"""The longest request that krond reads, its line break not counted."""
-
 _ANSWER_BYTES = 256 * 2**20
 _CHUNK_BYTES = 2**18
 _PAUSE_S = 0.02
 
 
-class NotRunning(KronError):  # noqa: N818 (it is not an error of anybody's)
+class NotRunning(KronError):  # noqa: N818 (a state, not an error)
     """No krond listens in this state directory."""
 
     def __init__(self, state_dir: str) -> None:
@@ -38,30 +35,24 @@ class NotRunning(KronError):  # noqa: N818 (it is not an error of anybody's)
 
 
 class ControlError(KronError):
-    """krond refused the request, or there is no answer that reads. `answer` is what it said."""
+    """krond refused the request, or its answer does not read."""
 
-    def __init__(
-        self, message: str, fix: str = "", answer: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, message: str, fix: str = "") -> None:
         super().__init__(Code.CONTROL, message, fix)
-        self.answer = dict(answer or {})
-
-
-class _NoReply(Exception):  # noqa: N818
-    """The connection ended without a line."""
 
 
 def ask(state_dir: str, request: Mapping[str, Any], timeout_s: float | None) -> dict[str, Any]:
-    """The answer of the krond with this state directory; `timeout_s` None waits for ever.
+    """The answer of the krond with this state directory; `timeout_s` None waits forever.
 
-    While krond has as many connections as it takes, and has therefore not looked at the request,
-    this waits and asks again.
+    While krond has its most connections and refuses this one unread, `ask` waits and tries again.
     """
-    line = _line(request)
+    import json
+
+    line = json.dumps(request).encode() + b"\n"
     deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
     why_late = ControlError(
         f"krond did not answer within {timeout_s} seconds",
-        fix="it may be busy, or stopped by a signal: see its log",
+        fix="it may be busy, or suspended by a signal: see its log",
     )
     while True:
         try:
@@ -78,17 +69,6 @@ def ask(state_dir: str, request: Mapping[str, Any], timeout_s: float | None) -> 
         time.sleep(_PAUSE_S)
 
 
-def _line(request: Mapping[str, Any]) -> bytes:
-    import json
-
-    line = json.dumps(request).encode()
-    if len(line) > REQUEST_BYTES:
-        raise ControlError(
-            f"a request of {len(line)} bytes is longer than the {REQUEST_BYTES} that krond reads"
-        )
-    return line + b"\n"
-
-
 def _exchange(state_dir: str, line: bytes, deadline_s: float | None) -> bytes:
     """Connect, send, and receive one line."""
     from socket import AF_UNIX, socket
@@ -99,19 +79,19 @@ def _exchange(state_dir: str, line: bytes, deadline_s: float | None) -> bytes:
             _wait_until(connection, deadline_s)
             connection.sendall(line)
         except (BrokenPipeError, ConnectionResetError):
-            pass  # it closed without reading; what it said before is still to be read
+            pass  # it closed without reading; its answer may still be there
         try:
             return _receive(connection, deadline_s)
-        except (_NoReply, ConnectionResetError):
+        except ConnectionResetError:
             raise ControlError(
                 "krond closed the connection without an answer",
-                fix="see its log: it may just have ended",
+                fix="it may just have ended: see its log",
             ) from None
 
 
 def _connect(connection: Socket, state_dir: str, deadline_s: float | None) -> None:
-    # Through the descriptor of the directory: the address of a socket has room for 107 bytes, a
-    # path may have 4,095.
+    # Through the descriptor of the directory: the address of a socket has at most 107 bytes, a path
+    # up to 4,095.
     try:
         directory = os.open(state_dir, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
@@ -140,18 +120,14 @@ def _connect(connection: Socket, state_dir: str, deadline_s: float | None) -> No
 
 def _receive(connection: Socket, deadline_s: float | None) -> bytes:
     """The first line that arrives, without its line break."""
-    received = bytearray()
-    while len(received) <= _ANSWER_BYTES:
-        _wait_until(connection, deadline_s)
-        chunk = connection.recv(_CHUNK_BYTES)
-        if not chunk:
-            raise _NoReply
-        end = chunk.find(b"\n")
-        if end >= 0:
-            received += chunk[:end]
-            return bytes(received)
-        received += chunk
-    raise ControlError(f"the answer is longer than {_ANSWER_BYTES} bytes")
+    _wait_until(connection, deadline_s)
+    with connection.makefile("rb", _CHUNK_BYTES) as answers:
+        line = answers.readline(_ANSWER_BYTES + 1)
+    if len(line) > _ANSWER_BYTES:
+        raise ControlError(f"the answer is longer than {_ANSWER_BYTES} bytes")
+    if not line.endswith(b"\n"):
+        raise ConnectionResetError
+    return line[:-1]
 
 
 def _wait_until(connection: Socket, deadline_s: float | None) -> None:
@@ -172,16 +148,13 @@ def _read_answer(line: bytes) -> dict[str, Any]:
         answer = None
     if isinstance(answer, dict) and isinstance(answer.get("ok"), bool):
         return answer
-    shown = quoted(line[:200].decode(errors="backslashreplace"))
-    raise ControlError(
-        f"the answer {shown} is not krond's", fix="is this the state directory of a krond?"
-    )
+    raise ControlError(f"the answer {excerpt(line)} is not from krond", fix="check --state-dir")
 
 
 def _refused(answer: Mapping[str, Any]) -> ControlError:
     error, fix = answer.get("error"), answer.get("fix")
-    message = error if isinstance(error, str) and error else "krond refused, without a reason"
-    return ControlError(message, fix if isinstance(fix, str) else "", answer)
+    message = error if isinstance(error, str) and error else "krond refused without a reason"
+    return ControlError(message, fix if isinstance(fix, str) else "")
 
 
 def _reason(error: OSError | ValueError) -> str:

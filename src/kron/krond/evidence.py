@@ -1,0 +1,101 @@
+"""Evidence: what is left of the runs that a krond before this one started, or was about to.
+
+It is looked for in /proc and in the proofs that runs leave behind. What follows from it, the
+engine decides (`kron.engine.recovery`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from kron.core.frozen import Frozen
+from kron.engine.recovery import Evidence, Sighting
+from kron.krond.member import HostMember
+from kron.krond.process.account import find_account
+from kron.krond.process.launch import StartError
+from kron.krond.process.processes import Processes
+from kron.krond.state.record import JobState, RunRecord
+from kron.krond.state.store import StateStore
+
+
+class Traces(Frozen):
+    """What is left of the runs of one job."""
+
+    alive: tuple[tuple[RunRecord, int], ...]
+    """The runs that had begun by its state, and go on: each with its process."""
+    gone: tuple[tuple[RunRecord, bool], ...]
+    """Those that do not: each with whether it began at all."""
+    starting: tuple[Sighting, ...]
+    """What is found of the runs that were about to start."""
+
+
+class Search:
+    """Looks for runs."""
+
+    def __init__(self, store: StateStore, processes: Processes) -> None:
+        self._store = store
+        self._processes = processes
+        self._boot_id = processes.boot_id()
+        self.pids: dict[str, int] = {}
+        """The process of every run that was found alive, by run id."""
+
+    def look(self, jobs: Sequence[tuple[HostMember, JobState]]) -> list[tuple[HostMember, Traces]]:
+        """What is left of the runs of these jobs, whose states are of the krond before."""
+        unsure = [(job, state) for job, state in jobs if state.active or state.ledger.starting]
+        self.pids.clear()
+        self._find_alive(unsure)
+        return [(job, self._traces(state)) for job, state in unsure]
+
+    def _traces(self, state: JobState) -> Traces:
+        alive: list[tuple[RunRecord, int]] = []
+        gone: list[tuple[RunRecord, bool]] = []
+        for record in state.active:
+            pid = self.pids.get(record.run_id)
+            if pid is not None:
+                alive.append((record, pid))
+            else:
+                began = record.pid is not None or self._store.has_proof(record.run_id)
+                gone.append((record, began))
+        starting = [
+            Sighting(intent.run_id, intent.nominal_s, intent.chosen_s, evidence)
+            for intent in state.ledger.starting
+            if (evidence := self._evidence(intent.run_id, state)) is not None
+        ]
+        return Traces(tuple(alive), tuple(gone), tuple(starting))
+
+    def _evidence(self, run_id: str, state: JobState) -> Evidence | None:
+        if state.boot_id != self._boot_id:
+            return Evidence.REBOOTED
+        if run_id in self.pids:
+            return Evidence.ALIVE
+        return Evidence.BEGAN if self._store.has_proof(run_id) else None
+
+    def _find_alive(self, unsure: Sequence[tuple[HostMember, JobState]]) -> None:
+        unknown: dict[str, HostMember] = {}
+        for member, state in unsure:
+            if state.boot_id != self._boot_id:
+                continue  # nothing survives a reboot
+            records: list[tuple[str, RunRecord | None]] = [(r.run_id, r) for r in state.active]
+            records += [(intent.run_id, None) for intent in state.ledger.starting]
+            for run_id, known in records:
+                has_pid = known is not None and known.pid is not None
+                record = known if has_pid else self._store.noted_run(run_id)
+                if record is None or record.pid is None or record.ticks is None:
+                    unknown[run_id] = member
+                elif self._processes.is_alive(record.pid, record.ticks):
+                    self.pids[run_id] = record.pid
+        if unknown:
+            self.pids |= self._processes.find_runs(
+                unknown.keys(), lambda run_id: _uid_of(unknown[run_id])
+            )
+
+
+def _uid_of(member: HostMember) -> int:
+    """The user that the processes of a job's runs belong to."""
+    task = member.entry.task
+    try:
+        account = find_account(task.user, task.group)
+    except StartError:
+        return -1  # no user: such a run cannot have started
+    return os.geteuid() if account is None else account.uid
