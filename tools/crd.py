@@ -11,10 +11,10 @@ from pathlib import Path
 
 import yaml
 
-from kron.kube.resource.definition import definition
-from kron.kube.resource.field import Field, Kind
-from kron.kube.resource.fields import SPEC
-from kron.kube.resource.status_fields import CONDITIONS, STATUS
+from kron.kube.resource.schema.definition import definition
+from kron.kube.resource.schema.model import FieldType, SchemaField
+from kron.kube.resource.schema.spec import SPEC
+from kron.kube.resource.schema.status import CONDITIONS, STATUS
 
 ROOT = Path(__file__).parent.parent
 CRD = ROOT / "deploy" / "kubernetes" / "crd.yaml"
@@ -26,13 +26,13 @@ _HEAD = """\
 """
 _LINE = 100
 _TYPES = {
-    Kind.TEXT: "text",
-    Kind.INTEGER: "whole number",
-    Kind.NUMBER: "number",
-    Kind.SWITCH: "true or false",
-    Kind.OBJECT: "object",
-    Kind.LIST: "list",
-    Kind.MAP: "texts by key",
+    FieldType.TEXT: "text",
+    FieldType.INTEGER: "whole number",
+    FieldType.NUMBER: "number",
+    FieldType.SWITCH: "true or false",
+    FieldType.OBJECT: "object",
+    FieldType.LIST: "list",
+    FieldType.MAP: "texts by key",
 }
 
 
@@ -48,7 +48,7 @@ def crd_yaml() -> str:
 
 
 def _with_tables(page: str) -> str:
-    """The page with its tables made anew, each between its two marks."""
+    """The page with its tables generated again, each between its two marks."""
     for name, lines in (
         ("spec", _fields("spec", SPEC)),
         ("status", _fields("status", STATUS)),
@@ -64,17 +64,17 @@ def _with_tables(page: str) -> str:
     return page
 
 
-def _fields(path: str, field: Field) -> Iterator[str]:
+def _fields(path: str, field: SchemaField) -> Iterator[str]:
     yield "| field | type | meaning |"
     yield "|---|---|---|"
     for member in field.members:
         yield from _rows(f"{path}.{member.name}", member)
 
 
-def _rows(path: str, field: Field) -> Iterator[str]:
-    kind = _TYPES[field.kind]
+def _rows(path: str, field: SchemaField) -> Iterator[str]:
+    kind = _TYPES[field.type]
     if field.items is not None:
-        kind = f"list of {_TYPES[field.items.kind]}s"
+        kind = f"list of {_TYPES[field.items.type]}s"
     required = ", required" if field.is_required else ""
     meaning = field.description
     if field.choices:

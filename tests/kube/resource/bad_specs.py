@@ -628,4 +628,4 @@ GOOD_SPECS: dict[str, dict[str, Any]] = {
         }
     },
 }
-"""Specs that nobody may refuse, as merge patches on the spec of the good KronJob."""
+"""Specs that must be accepted, as merge patches on the spec of the good KronJob."""

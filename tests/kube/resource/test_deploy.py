@@ -139,6 +139,7 @@ def test_no_right_is_a_wildcard(layout: list[Manifest]) -> None:
             assert "*" not in rule["apiGroups"] + rule["resources"] + rule["verbs"]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_kubectl_renders_it(name: str) -> None:
     command = [kubectl(), "kustomize", str(LAYOUTS[name])]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kron.core.decision import Decision, decide_at
-from kron.core.instant import from_text
-from kron.kube.resource.fields import LONGEST_NAME
+from kron.core.decision import decide_at
+from kron.core.instant import from_text, to_text
+from kron.engine.ledger import Intent
 from kron.kube.resource.kronjob import KronJob, read_kronjob
 from kron.kube.resource.run import (
     NAME_LABEL,
@@ -19,6 +19,8 @@ from kron.kube.resource.run import (
     read_run,
     run_manifest,
 )
+from kron.kube.resource.schema.spec import LONGEST_NAME
+from tests.kube.intents import intent_of
 from tests.kube.resource.bad_specs import good_kronjob, merged
 
 PERIOD = "2026-03-01T02:30:00Z"
@@ -29,8 +31,8 @@ def kronjob(name: str = "backup", **spec: Any) -> KronJob:
     return read_kronjob(obj)
 
 
-def decision(of: KronJob) -> Decision:
-    return decide_at(of.schedule, of.identity, from_text(PERIOD))
+def intent(of: KronJob) -> Intent:
+    return intent_of(of, from_text(PERIOD))
 
 
 def test_the_name_of_a_job_is_for_ever() -> None:
@@ -43,7 +45,7 @@ def test_the_longest_name_still_makes_a_job() -> None:
 
 def test_a_run_says_everything_about_its_decision() -> None:
     job = kronjob(window={"mode": "after", "duration": "1h"}, seed={"salt": "a"})
-    manifest = run_manifest(job, decision(job), slack_s=5)
+    manifest = run_manifest(job, intent(job), slack_s=5)
     metadata = manifest["metadata"]
     assert (metadata["namespace"], metadata["name"]) == ("prod", job_name("backup", PERIOD))
     assert metadata["labels"] == {NAME_LABEL: "backup", PERIOD_LABEL: "2026-03-01T02-30-00Z"}
@@ -53,7 +55,7 @@ def test_a_run_says_everything_about_its_decision() -> None:
         "kron.io/chosen-time": "2026-03-01T02:39:30Z",
         "kron.io/window-start": PERIOD,
         "kron.io/window-end": "2026-03-01T03:30:00Z",
-        "kron.io/seed-hash": decision(job).seed_hash,
+        "kron.io/seed-hash": decide_at(job.schedule, job.identity, from_text(PERIOD)).seed_hash,
         "kron.io/schedule": "30 2 * * * @win(after,1h) @seed(stable,salt=a)",
         "kron.io/identity": "prod/backup",
         "kron.io/engine": "1",
@@ -70,9 +72,30 @@ def test_a_run_says_everything_about_its_decision() -> None:
     ]
 
 
+def test_after_an_edit_a_run_says_what_its_time_was_chosen_by() -> None:
+    before = kronjob(window={"mode": "after", "duration": "1h"})
+    decided = intent(before)
+    annotations = run_manifest(kronjob(), decided, slack_s=5)["metadata"]["annotations"]
+    assert annotations["kron.io/schedule"] == decided.schedule == "30 2 * * * @win(after,1h)"
+    made = decide_at(before.schedule, before.identity, from_text(PERIOD))
+    assert annotations["kron.io/chosen-time"] == to_text(made.chosen_s or 0)
+    assert annotations["kron.io/window-end"] == to_text(made.window_end_s)
+
+
+def test_a_run_whose_decision_cannot_be_made_again_says_nothing_of_it() -> None:
+    job = kronjob()
+    damaged = intent(job).replace(chosen_s=from_text(PERIOD) + 7)
+    assert run_manifest(job, damaged, slack_s=5)["metadata"]["annotations"] == {
+        "kron.io/period-id": PERIOD,
+        "kron.io/nominal-time": PERIOD,
+        "kron.io/chosen-time": "2026-03-01T02:30:07Z",
+        "kron.io/identity": "prod/backup",
+    }
+
+
 def test_its_pods_say_it_too() -> None:
     job = kronjob()
-    manifest = run_manifest(job, decision(job), slack_s=5)
+    manifest = run_manifest(job, intent(job), slack_s=5)
     pods = manifest["spec"]["template"]["metadata"]
     assert pods["labels"] == manifest["metadata"]["labels"]
     assert pods["annotations"] == manifest["metadata"]["annotations"]
@@ -80,7 +103,7 @@ def test_its_pods_say_it_too() -> None:
 
 def test_labels_are_ones_that_kubernetes_takes() -> None:
     job = kronjob("x" * LONGEST_NAME)
-    for value in run_manifest(job, decision(job), 5)["metadata"]["labels"].values():
+    for value in run_manifest(job, intent(job), 5)["metadata"]["labels"].values():
         assert re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?", value)
 
 
@@ -88,14 +111,14 @@ def test_the_template_keeps_its_own_metadata_and_ours_wins() -> None:
     own = {"labels": {"team": "a", NAME_LABEL: "other"}, "annotations": {"note": "b"}}
     template = {"metadata": own, "spec": {"template": {"metadata": {"finalizers": ["x/y"], **own}}}}
     job = kronjob(jobTemplate=template)
-    manifest = run_manifest(job, decision(job), slack_s=5)
+    manifest = run_manifest(job, intent(job), slack_s=5)
     pods = manifest["spec"]["template"]["metadata"]
     for metadata in (manifest["metadata"], pods):
         assert metadata["labels"]["team"] == "a"
         assert metadata["labels"][NAME_LABEL] == "backup"
         assert metadata["annotations"]["note"] == "b"
     assert pods["finalizers"] == ["x/y"]
-    assert run_manifest(job, decision(job), slack_s=5) == manifest  # nothing has been changed
+    assert run_manifest(job, intent(job), slack_s=5) == manifest  # nothing has been changed
 
 
 @pytest.mark.parametrize(
@@ -114,7 +137,7 @@ def test_a_job_does_not_vanish_while_its_period_could_start(
 ) -> None:
     template = {"spec": {"ttlSecondsAfterFinished": ttl}}
     job = kronjob(policy={"deadline": deadline}, jobTemplate=template)
-    spec = run_manifest(job, decision(job), slack_s=5)["spec"]
+    spec = run_manifest(job, intent(job), slack_s=5)["spec"]
     assert spec.get("ttlSecondsAfterFinished") == expected
 
 
@@ -129,7 +152,7 @@ def test_a_manual_run_has_no_period() -> None:
 
 def test_a_run_is_read_back_from_its_job() -> None:
     job = kronjob()
-    manifest = run_manifest(job, decision(job), slack_s=5)
+    manifest = run_manifest(job, intent(job), slack_s=5)
     manifest["metadata"] |= {"uid": "j-1", "creationTimestamp": "2026-03-01T02:30:01Z"}
     run = read_run(manifest)
     assert (run.namespace, run.name, run.uid) == ("prod", job_name("backup", PERIOD), "j-1")

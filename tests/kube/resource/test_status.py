@@ -13,7 +13,8 @@ from kron.core.errors import Code, KronError
 from kron.core.instant import FIRST_S, LAST_S
 from kron.engine.actions import Outcome
 from kron.engine.ledger import Handled, Intent, Ledger
-from kron.kube.resource.field import Field, Kind, is_match
+from kron.kube.resource.schema.model import FieldType, SchemaField, is_match
+from kron.kube.resource.schema.status import STATUS
 from kron.kube.resource.status import (
     ActiveRun,
     Condition,
@@ -21,7 +22,6 @@ from kron.kube.resource.status import (
     status_from_json,
     status_to_json,
 )
-from kron.kube.resource.status_fields import STATUS
 from tests.kube.resource.bad_specs import merged
 from tests.soak import examples
 
@@ -74,17 +74,17 @@ def test_a_status_patched_over_another_reads_back(before: Status, after: Status)
     assert status_from_json(json.loads(json.dumps(stored))) == after
 
 
-def conforms(field: Field, value: Any) -> bool:
+def conforms(field: SchemaField, value: Any) -> bool:
     """Whether the server's schema would accept it."""
-    if field.kind is Kind.OBJECT:
+    if field.type is FieldType.OBJECT:
         members = {member.name: member for member in field.members}
         return value.keys() <= members.keys() and all(
             conforms(members[name], inner) for name, inner in value.items()
         )
-    if field.kind is Kind.LIST:
+    if field.type is FieldType.LIST:
         assert field.items is not None
         return all(conforms(field.items, item) for item in value)
-    if field.kind is Kind.INTEGER:
+    if field.type is FieldType.INTEGER:
         return isinstance(value, int) and value >= (field.least or 0)
     is_choice = not field.choices or value in field.choices
     return (
@@ -137,7 +137,7 @@ def test_a_kronjob_without_a_status_has_an_empty_one(obj: object) -> None:
     [
         pytest.param({}, Code.LEDGER, id="empty"),
         pytest.param([], Code.LEDGER, id="list"),
-        pytest.param({"schema": 2}, Code.LEDGER_NEWER, id="newer"),
+        pytest.param({"schema": 3}, Code.LEDGER_NEWER, id="newer"),
         pytest.param({"schema": 1, "since": "yesterday"}, Code.LEDGER, id="wrong"),
     ],
 )

@@ -1,1 +1,1 @@
-"""The KronJob resource as values: what it may say, what it means, what is remembered. Pure."""
+"""The KronJob resource as values: its schema, its meaning, its status and its Jobs. No I/O."""

@@ -1,28 +1,24 @@
 """The fields of a spec as one schedule text, and the way back from a place in it to a field.
 
-Only what is of the right type is taken: what is not, the check has refused already. The meaning
-of the text is the parser's business, so that a field and a modifier cannot mean different things.
+A value of the wrong type is left out: the check has refused it already. The parser alone says what
+the text means, so a field and its modifier cannot mean different things.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
-from kron.core.distribution import format_number
 from kron.core.errors import Problem
 from kron.core.frozen import Frozen
-from kron.core.tokens import Modifier, scan, written
+from kron.core.tokens import Modifier, format_number, scan, written
+from kron.kube.api_object import member
 from kron.kube.resource.problem import FieldProblem
+from kron.kube.resource.schema.model import FieldType
+from kron.kube.resource.schema.spec import DISTRIBUTION_PARAMETERS
 
 SCHEDULE = "spec.schedule"
-
-DISTRIBUTION_PARAMETERS = {
-    "shape": "number",
-    "lambda": "number",
-    "dir": "text",
-    "mu": "text",
-    "sigma": "text",
-}
 
 
 class Piece(Frozen):
@@ -41,23 +37,18 @@ class Composition(Frozen):
 
     @property
     def text(self) -> str:
-        """The schedule text that says everything the spec says."""
+        """The schedule text with everything that the spec says."""
         return "".join([piece.text for piece in self.pieces])
 
     def locate(self, problem: Problem) -> FieldProblem:
-        """The problem of the text as a problem of the field it lies in."""
-        position = 0
-        found = self.pieces[0]
-        for piece in self.pieces:
-            found = piece
-            if problem.start < position + len(piece.text):
-                break
-            position += len(piece.text)
-        else:
-            position -= len(found.text)
+        """A problem of the text as a problem of the field that it lies in."""
+        ends = list(accumulate(len(piece.text) for piece in self.pieces))
+        place = min(bisect_right(ends, problem.start), len(ends) - 1)
+        found = self.pieces[place]
+        start = ends[place] - len(found.text)
         message = problem.message
         if found.path == SCHEDULE:
-            message = f"column {found.offset + problem.start - position + 1}: {message}"
+            message = f"column {found.offset + problem.start - start + 1}: {message}"
         return FieldProblem(found.path, message, problem.fix, problem.code)
 
 
@@ -66,62 +57,62 @@ def compose(spec: Mapping[str, object]) -> Composition | None:
     schedule = spec.get("schedule")
     if not isinstance(schedule, str):
         return None
-    pieces = _with_policy(schedule, _policy(_object(spec, "policy")))
     zone = spec.get("timezone")
-    if isinstance(zone, str):
-        pieces += [
-            _modifier("tz", "spec.timezone"),
-            _said("spec.timezone", zone),
-            _end("spec.timezone"),
-        ]
-    pieces += _window(_object(spec, "window"))
-    pieces += _distribution(_object(spec, "distribution"))
-    pieces += _seed(_object(spec, "seed"))
-    constraints = _object(spec, "constraints")
-    pieces += _clauses("only", constraints)
-    pieces += _clauses("avoid", constraints)
+    constraints = member(spec, "constraints")
+    pieces = [
+        *_with_policy(schedule, _policy(member(spec, "policy"))),
+        *_modifier("tz", "spec.timezone", [_said("spec.timezone", zone)]),
+        *_modifier("win", "spec.window", _window(member(spec, "window"))),
+        *_modifier("dist", "spec.distribution", _distribution(member(spec, "distribution"))),
+        *_modifier("seed", "spec.seed", _seed(member(spec, "seed"))),
+        *_clauses("only", constraints),
+        *_clauses("avoid", constraints),
+    ]
     return Composition(tuple(pieces))
 
 
-def _modifier(name: str, path: str) -> Piece:
-    return Piece(f" @{name}(", path)
+def _modifier(
+    name: str, path: str, arguments: Sequence[Piece | None], separator: str = ","
+) -> list[Piece]:
+    """A modifier with those of its arguments that are set, if any is."""
+    pieces = [Piece(f" @{name}(", path), *_joined(path, arguments, separator), Piece(")", path)]
+    return pieces if len(pieces) > 2 else []
 
 
-def _end(path: str) -> Piece:
-    return Piece(")", path)
+def _joined(path: str, arguments: Sequence[Piece | None], separator: str) -> list[Piece]:
+    pieces: list[Piece] = []
+    for argument in filter(None, arguments):
+        pieces += [Piece(separator, path), argument]
+    return pieces[1:]
 
 
-def _said(path: str, value: str) -> Piece:
-    return Piece(written(value), path)
+def _said(path: str, value: object, key: str = "") -> Piece | None:
+    """An argument; None if its field is not a text."""
+    prefix = f"{key}=" if key else ""
+    return Piece(f"{prefix}{written(value)}", path) if isinstance(value, str) else None
 
 
-def _window(window: Mapping[str, object]) -> list[Piece]:
-    mode, duration = window.get("mode"), window.get("duration")
-    if not isinstance(mode, str) or not isinstance(duration, str):
+def _window(window: Mapping[str, object]) -> list[Piece | None]:
+    mode = _said("spec.window.mode", window.get("mode"))
+    duration = _said("spec.window.duration", window.get("duration"))
+    return [mode, duration] if mode and duration else []
+
+
+def _distribution(distribution: Mapping[str, object]) -> list[Piece | None]:
+    name = _said("spec.distribution.name", distribution.get("name"))
+    if name is None:
         return []
-    return [
-        _modifier("win", "spec.window"),
-        _said("spec.window.mode", mode),
-        Piece(",", "spec.window"),
-        _said("spec.window.duration", duration),
-        _end("spec.window"),
+    values = member(distribution, "params")
+    return [name] + [
+        _said(
+            f"spec.distribution.params.{each.name}",
+            _number(values.get(each.name))
+            if each.type is FieldType.NUMBER
+            else values.get(each.name),
+            each.name,
+        )
+        for each in DISTRIBUTION_PARAMETERS
     ]
-
-
-def _distribution(distribution: Mapping[str, object]) -> list[Piece]:
-    name = distribution.get("name")
-    if not isinstance(name, str):
-        return []
-    path = "spec.distribution"
-    pieces = [_modifier("dist", path), _said(f"{path}.name", name)]
-    parameters = _object(distribution, "params")
-    for key, kind in DISTRIBUTION_PARAMETERS.items():
-        value = parameters.get(key)
-        if kind == "number":
-            value = _number(value)
-        if isinstance(value, str):
-            pieces.append(Piece(f",{key}={written(value)}", f"{path}.params.{key}"))
-    return [*pieces, _end(path)]
 
 
 def _number(value: object) -> str | None:
@@ -133,46 +124,35 @@ def _number(value: object) -> str | None:
         return "inf"
 
 
-def _seed(seed: Mapping[str, object]) -> list[Piece]:
-    strategy, salt = seed.get("strategy"), seed.get("salt")
-    if not isinstance(strategy, str) and not isinstance(salt, str):
-        return []
-    said = strategy if isinstance(strategy, str) else "stable"
-    pieces = [_modifier("seed", "spec.seed"), _said("spec.seed.strategy", said)]
-    if isinstance(salt, str) and salt:
-        pieces.append(Piece(f",salt={written(salt)}", "spec.seed.salt"))
-    return [*pieces, _end("spec.seed")]
+def _seed(seed: Mapping[str, object]) -> list[Piece | None]:
+    strategy = _said("spec.seed.strategy", seed.get("strategy"))
+    salt = _said("spec.seed.salt", seed.get("salt") or None, "salt")
+    is_set = strategy or isinstance(seed.get("salt"), str)
+    return [strategy or Piece("stable", "spec.seed.strategy"), salt] if is_set else []
 
 
 def _policy(policy: Mapping[str, object]) -> list[Piece]:
-    """The arguments, each with its comma in front."""
-    pieces = []
-    for key in ("concurrency", "deadline"):
-        value = policy.get(key)
-        if isinstance(value, str):
-            pieces.append(Piece(f",{key}={written(value)}", f"spec.policy.{key}"))
     suspend = policy.get("suspend")
-    if isinstance(suspend, bool):
-        pieces.append(Piece(f",suspend={str(suspend).lower()}", "spec.policy.suspend"))
-    return pieces
+    values = {**policy, "suspend": str(suspend).lower() if isinstance(suspend, bool) else None}
+    said = [
+        _said(f"spec.policy.{key}", values.get(key), key)
+        for key in ("concurrency", "deadline", "suspend")
+    ]
+    return [piece for piece in said if piece]
 
 
 def _with_policy(schedule: str, arguments: list[Piece]) -> list[Piece]:
     """The schedule's text with the policy's arguments, in its own `@policy` if it has one.
 
-    Each key of a policy is a thing of its own: a job whose text says `@policy(deadline=1h)` can
-    still be suspended by `spec.policy.suspend`.
+    The keys of a policy are independent: a job whose text says `@policy(deadline=1h)` can still be
+    suspended by `spec.policy.suspend`.
     """
-    whole = Piece(schedule, SCHEDULE)
-    if not arguments:
-        return [whole]
-    own = _own_policy(schedule)
-    if own is not None:
-        place = own.body.start + len(own.body.text)
-        head = Piece(schedule[:place], SCHEDULE)
-        return [head, *arguments, Piece(schedule[place:], SCHEDULE, place)]
-    first = arguments[0].replace(text=arguments[0].text[1:])
-    return [whole, _modifier("policy", "spec.policy"), first, *arguments[1:], _end("spec.policy")]
+    own = _own_policy(schedule) if arguments else None
+    if own is None:
+        return [Piece(schedule, SCHEDULE), *_modifier("policy", "spec.policy", arguments)]
+    end = own.body.start + len(own.body.text)
+    head, tail = Piece(schedule[:end], SCHEDULE), Piece(schedule[end:], SCHEDULE, end)
+    return [head, Piece(",", "spec.policy"), *_joined("spec.policy", arguments, ","), tail]
 
 
 def _own_policy(schedule: str) -> Modifier | None:
@@ -184,18 +164,10 @@ def _own_policy(schedule: str) -> Modifier | None:
 
 
 def _clauses(name: str, constraints: Mapping[str, object]) -> list[Piece]:
-    clauses = constraints.get(name)
-    if not isinstance(clauses, list):
-        return []
-    path = f"spec.constraints.{name}"
-    pieces: list[Piece] = []
-    for place, clause in enumerate(clauses):
-        if isinstance(clause, str):
-            separator = ";" if pieces else f" @{name}("
-            pieces += [Piece(separator, path), Piece(clause, f"{path}[{place}]")]
-    return [*pieces, _end(path)] if pieces else []
-
-
-def _object(values: Mapping[str, object], name: str) -> Mapping[str, object]:
-    value = values.get(name)
-    return value if isinstance(value, dict) else {}
+    clauses, path = constraints.get(name), f"spec.constraints.{name}"
+    said = [
+        Piece(clause, f"{path}[{place}]")
+        for place, clause in enumerate(clauses if isinstance(clauses, list) else [])
+        if isinstance(clause, str)
+    ]
+    return _modifier(name, path, said, ";")

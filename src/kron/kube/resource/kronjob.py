@@ -1,4 +1,4 @@
-"""A KronJob: one object of the API server as a value that the engine and the logs understand."""
+"""A KronJob: an object of the API server as a value for the engine and the logs."""
 
 from __future__ import annotations
 
@@ -11,23 +11,11 @@ from kron.core.schedule import Schedule
 from kron.core.tokens import is_fuzzy
 from kron.engine.job import Job
 from kron.jobs.entry import read_schedule
-from kron.kube.resource.check import check, check_metadata, check_spec
+from kron.kube.api_object import integer, member, text
 from kron.kube.resource.composition import SCHEDULE, compose
-from kron.kube.resource.definition import GROUP, VERSION
 from kron.kube.resource.problem import FieldProblem, InvalidSpec
-from kron.kube.resource.untyped import integer, member, text
-
-__all__ = [
-    "API_VERSION",
-    "KIND",
-    "FieldProblem",
-    "InvalidSpec",
-    "KronJob",
-    "Metadata",
-    "find_problems",
-    "read_kronjob",
-    "read_metadata",
-]
+from kron.kube.resource.schema.definition import GROUP, VERSION
+from kron.kube.resource.schema.validate import check, check_metadata, check_spec
 
 API_VERSION = f"{GROUP}/{VERSION}"
 KIND = "KronJob"
@@ -40,7 +28,7 @@ _NAMES = ("metadata", "metadata.name", "metadata.namespace")
 
 
 class Metadata(Frozen):
-    """Who a KronJob is, and which version of it this is."""
+    """A KronJob's names, and which version of it this is."""
 
     namespace: str
     name: str
@@ -51,46 +39,34 @@ class Metadata(Frozen):
 
 
 class KronJob(Frozen):
-    """A KronJob whose spec is right. It is what the journal calls an entry."""
+    """A KronJob whose spec is valid. The journal calls it an entry."""
 
-    metadata: Metadata
+    namespace: str
+    name: str
+    uid: str
+    """Tells it apart from an earlier one of the same name. Logged, never hashed."""
     schedule_text: str
-    """Everything that the spec says of the schedule, as one text; what logs show."""
+    """Everything that the spec says about the schedule, as one text. Logs show it."""
     schedule: Schedule
     template: bytes
-    """`spec.jobTemplate` as compact JSON, which takes a tenth of the memory of its objects."""
+    """`spec.jobTemplate` as compact JSON: it takes a tenth of the memory that objects would."""
     successful_limit: int = DEFAULT_SUCCESSFUL_LIMIT
     failed_limit: int = DEFAULT_FAILED_LIMIT
 
     job: Job = derived()
-    """What the engine needs to know of it."""
+    """The part that the engine needs."""
 
     def __post_init__(self) -> None:
         self._derive(job=Job(self.identity, self.schedule))
 
     @property
-    def namespace(self) -> str:
-        """Its namespace."""
-        return self.metadata.namespace
-
-    @property
-    def name(self) -> str:
-        """Its name, unique in its namespace."""
-        return self.metadata.name
-
-    @property
-    def uid(self) -> str:
-        """What tells it from an earlier one of the same name. Logged, never hashed."""
-        return self.metadata.uid
-
-    @property
     def identity(self) -> str:
-        """What seeds are made of: the same after a restore from Git."""
-        return f"{self.metadata.namespace}/{self.metadata.name}"
+        """What seeds are made from: the same after a restore from Git."""
+        return f"{self.namespace}/{self.name}"
 
 
 def read_metadata(obj: object) -> Metadata:
-    """The metadata of an object that the API server has, whatever its name looks like."""
+    """The metadata of an object of the API server, whether its name is valid or not."""
     metadata = member(obj, "metadata")
     return Metadata(
         namespace=text(metadata, "namespace"),
@@ -103,16 +79,20 @@ def read_metadata(obj: object) -> Metadata:
 
 
 def read_kronjob(obj: object) -> KronJob:
-    """The KronJob that an object says; `InvalidSpec` with all of its problems otherwise."""
+    """The KronJob that an object describes; `InvalidSpec` with all problems if it is invalid."""
     metadata = read_metadata(obj)
     spec = member(obj, "spec")
-    problems = [*_name_problems(obj), *check_spec(obj)]
+    # The API server checks the rest of its metadata.
+    names = [each for each in check_metadata(obj, is_stored=True) if each.path in _NAMES]
+    problems = [*names, *check_spec(obj)]
     schedule_text, schedule = _schedule(spec, f"{metadata.namespace}/{metadata.name}", problems)
     template = _template(spec, problems)
     if problems or schedule is None:
         raise InvalidSpec(problems)
     return KronJob(
-        metadata,
+        metadata.namespace,
+        metadata.name,
+        metadata.uid,
         schedule_text,
         schedule,
         template,
@@ -121,27 +101,16 @@ def read_kronjob(obj: object) -> KronJob:
     )
 
 
-def _name_problems(obj: object) -> list[FieldProblem]:
-    """What is wrong with its names. All else in its metadata is the API server's business."""
-    problems = [p for p in check_metadata(obj) if p.path in _NAMES]
-    metadata = member(obj, "metadata")
-    return problems + [
-        FieldProblem(f"metadata.{name}", "it is missing", code=Code.FIELD_MISSING)
-        for name in ("namespace", "name")
-        if metadata.get(name) is None and not any(p.path.endswith(name) for p in problems)
-    ]
-
-
 def find_problems(obj: object, namespace: str = "default") -> list[FieldProblem]:
-    """Everything wrong with an object as a file has it: its schema, and what the engine says.
+    """Everything that the schema or the engine finds wrong with an object of a file.
 
-    `namespace` is where it would be made if it does not say so itself.
+    `namespace` is where it would be created if it names none itself.
     """
     problems = check(obj)
     metadata, spec = member(obj, "metadata"), member(obj, "spec")
     identity = f"{text(metadata, 'namespace') or namespace}/{text(metadata, 'name')}"
     if any(problem.path.startswith("metadata") for problem in problems):
-        identity = "namespace/name"  # whatever it is called, its schedule is looked at
+        identity = "namespace/name"  # its schedule is checked even if its names are invalid
     _schedule(spec, identity, problems)
     _template(spec, problems)
     return problems
@@ -150,16 +119,16 @@ def find_problems(obj: object, namespace: str = "default") -> list[FieldProblem]
 def _schedule(
     spec: Mapping[str, object], identity: str, problems: list[FieldProblem]
 ) -> tuple[str, Schedule | None]:
-    """The spec's schedule and its text; what is wrong with it joins the problems."""
+    """The spec's schedule and its text. What is wrong with it is added to the problems."""
     if any(problem.code is Code.LIMIT for problem in problems):
-        return "", None  # something is too long to be read
+        return "", None  # something is too long to read
     composition = compose(spec)
     if composition is None:
         return "", None
     said = composition.text
     try:
         schedule = read_schedule(said, identity) if is_fuzzy(said) else _shared_schedule(said)
-        Job(identity, schedule)  # the engine has limits of its own
+        Job(identity, schedule)  # the engine has further limits
     except ParseError as error:
         _join(problems, list(map(composition.locate, error.problems)))
         return said, None
@@ -171,7 +140,7 @@ def _schedule(
 
 
 def _join(problems: list[FieldProblem], found: list[FieldProblem]) -> None:
-    """Add what the engine found: once for each field, and in its words where it is about form."""
+    """Add the engine's problems, which replace those of the schema about the form of a field."""
     paths = {problem.path for problem in found}
     problems[:] = [p for p in problems if p.path not in paths or p.code not in _ENGINE_SAYS_MORE]
     known = {problem.path for problem in problems}
@@ -182,13 +151,13 @@ _ENGINE_SAYS_MORE = (Code.FIELD_FORM, Code.VALUE_UNKNOWN)
 
 
 def _is_under(path: str, known: set[str]) -> bool:
-    """Whether a field, or one that it is part of, has been complained of already."""
+    """Whether a field, or one that it is part of, has a problem already."""
     return any(path == other or path.startswith((f"{other}.", f"{other}[")) for other in known)
 
 
 @lru_cache(maxsize=_KEPT_SCHEDULES)
 def _shared_schedule(text: str) -> Schedule:
-    """Thousands of jobs share a few schedules, and each of these takes a kilobyte or two."""
+    """Thousands of jobs share a few schedules, and each schedule takes a kilobyte or two."""
     return read_schedule(text, "")
 
 

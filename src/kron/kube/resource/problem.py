@@ -1,4 +1,4 @@
-"""What is wrong with a resource: a path to the field, the rule, the fix; all of them at once."""
+"""What is wrong with a resource: all problems together, each with its path, rule and fix."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kron.core.frozen import Frozen
 
 
 class FieldProblem(Frozen):
-    """One thing that is wrong, at a path such as `spec.window.duration`."""
+    """One problem, at a path such as `spec.window.duration`."""
 
     path: str
     message: str
@@ -22,7 +22,7 @@ class FieldProblem(Frozen):
 
 
 class InvalidSpec(KronError):  # noqa: N818 (the name of the condition that it becomes)
-    """A resource that no job can be made of, with all of its problems."""
+    """A resource that is not a valid KronJob, with all of its problems."""
 
     def __init__(self, problems: Iterable[FieldProblem]) -> None:
         self.problems = tuple(problems)[:SHOWN_PROBLEMS]

@@ -1,23 +1,19 @@
-"""A run: the Job of Kubernetes that is made for a period, and what such a Job says of itself.
+"""A run: the Kubernetes Job that is created for a period, and reading such a Job.
 
-The name of a Job follows from its KronJob and its period, so that the API server refuses a second
-one whoever tries to make it.
+The name of a Job follows from its KronJob and its period, so the API server refuses to create it a
+second time.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 
-from kron.core.decision import ENGINE_VERSION, Decision
+from kron.core.decision import ENGINE_VERSION
 from kron.core.frozen import Frozen
 from kron.core.instant import to_text
+from kron.engine.ledger import Intent
+from kron.kube.api_object import Object, instant_s, member, objects, text
 from kron.kube.resource.kronjob import API_VERSION, KIND, KronJob
-from kron.kube.resource.untyped import instant_s, member, objects, text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 NAME_LABEL = "kron.io/name"
 PERIOD_LABEL = "kron.io/period-id"
@@ -37,17 +33,17 @@ MANUAL_ANNOTATION = "kron.io/manual"
 
 _LARGEST_TTL_S = 2**31 - 1
 _SPARE_S = 60
-"""How much longer than its period could be started a finished Job is kept: clocks differ."""
+"""How long a finished Job is kept after its period can no longer start: clocks differ."""
 
 
-class Run(Frozen):
+class JobRun(Frozen):
     """A Job as the operator sees it."""
 
     namespace: str
     name: str
     uid: str
     owner_uid: str
-    """The uid of the KronJob that controls it; '' if none does."""
+    """The uid of the KronJob that controls it, or ''."""
     kronjob: str
     """The name on its label."""
     period: str
@@ -70,34 +66,38 @@ def period_label(period_id: str) -> str:
     return period_id.replace(":", "-")
 
 
-def run_manifest(
-    kronjob: KronJob, decision: Decision, slack_s: int, *, schedule_text: str = ""
-) -> dict[str, Any]:
-    """The Job for a period that has a chosen time.
+def run_manifest(kronjob: KronJob, intent: Intent, slack_s: int) -> Object:
+    """The Job for a period that is about to start.
 
-    `schedule_text` is what was decided by, if that is not what the KronJob says now.
+    Its annotations have the decision as it was made, even if the KronJob was edited since. If that
+    cannot be made again from the intent, they say when the Job was to run, and nothing of why.
     """
-    period_id = decision.period_id
+    period_id = to_text(intent.nominal_s)
     labels = {NAME_LABEL: kronjob.name, PERIOD_LABEL: period_label(period_id)}
     annotations = {
         PERIOD_ANNOTATION: period_id,
         NOMINAL_ANNOTATION: period_id,
-        CHOSEN_ANNOTATION: "" if decision.chosen_s is None else to_text(decision.chosen_s),
-        WINDOW_START_ANNOTATION: to_text(decision.window_start_s),
-        WINDOW_END_ANNOTATION: to_text(decision.window_end_s),
-        SEED_HASH_ANNOTATION: decision.seed_hash,
-        SCHEDULE_ANNOTATION: schedule_text or kronjob.schedule_text,
-        IDENTITY_ANNOTATION: decision.identity,
-        ENGINE_ANNOTATION: str(ENGINE_VERSION),
-        ATTEMPTS_ANNOTATION: str(decision.attempts),
+        CHOSEN_ANNOTATION: to_text(intent.chosen_s),
+        IDENTITY_ANNOTATION: kronjob.identity,
     }
+    decision = intent.decision(kronjob.job)
+    if decision is not None:
+        is_edited = intent.schedule != kronjob.job.text
+        annotations |= {
+            WINDOW_START_ANNOTATION: to_text(decision.window_start_s),
+            WINDOW_END_ANNOTATION: to_text(decision.window_end_s),
+            SEED_HASH_ANNOTATION: decision.seed_hash,
+            SCHEDULE_ANNOTATION: intent.schedule if is_edited else kronjob.schedule_text,
+            ENGINE_ANNOTATION: str(ENGINE_VERSION),
+            ATTEMPTS_ANNOTATION: str(decision.attempts),
+        }
     job = _job(kronjob, job_name(kronjob.name, period_id), labels, annotations)
     _keep_while_startable(job["spec"], kronjob, slack_s)
     return job
 
 
-def manual_manifest(kronjob: KronJob, suffix: str) -> dict[str, Any]:
-    """A Job outside any period, as `kronctl trigger` makes it."""
+def manual_manifest(kronjob: KronJob, suffix: str) -> Object:
+    """A Job outside any period, as `kronctl trigger` creates it."""
     annotations = {
         MANUAL_ANNOTATION: "true",
         SCHEDULE_ANNOTATION: kronjob.schedule_text,
@@ -106,8 +106,8 @@ def manual_manifest(kronjob: KronJob, suffix: str) -> dict[str, Any]:
     return _job(kronjob, f"{kronjob.name}-{suffix}", {NAME_LABEL: kronjob.name}, annotations)
 
 
-def read_run(job_object: Mapping[str, Any]) -> Run:
-    """What a Job says of itself. Who owns it, only its owner references say."""
+def read_run(job_object: Object) -> JobRun:
+    """Read a Job. Its owner is taken from the owner references alone."""
     metadata = member(job_object, "metadata")
     labels = member(metadata, "labels")
     annotations = member(metadata, "annotations")
@@ -119,7 +119,7 @@ def read_run(job_object: Mapping[str, Any]) -> Run:
             ended_s = instant_s(condition, "lastTransitionTime")
     is_finished = complete is not None or failed is not None
     is_manual = text(annotations, MANUAL_ANNOTATION) == "true"
-    return Run(
+    return JobRun(
         namespace=text(metadata, "namespace"),
         name=text(metadata, "name"),
         uid=text(metadata, "uid"),
@@ -137,7 +137,7 @@ def read_run(job_object: Mapping[str, Any]) -> Run:
 
 def _job(
     kronjob: KronJob, name: str, labels: dict[str, str], annotations: dict[str, str]
-) -> dict[str, Any]:
+) -> Object:
     import json
 
     template = json.loads(kronjob.template)
@@ -153,10 +153,8 @@ def _job(
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
 
 
-def _metadata(
-    template: Mapping[str, Any], labels: dict[str, str], annotations: dict[str, str]
-) -> dict[str, Any]:
-    """The template's own metadata with ours, which wins: what a Job says of its period is so."""
+def _metadata(template: Object, labels: dict[str, str], annotations: dict[str, str]) -> Object:
+    """The template's metadata with ours, which wins: a Job must not misstate its period."""
     metadata = member(template, "metadata")
     return {
         **metadata,
@@ -165,25 +163,25 @@ def _metadata(
     }
 
 
-def _owner(kronjob: KronJob) -> dict[str, Any]:
+def _owner(kronjob: KronJob) -> Object:
     return {
         "apiVersion": API_VERSION,
         "kind": KIND,
         "name": kronjob.name,
         "uid": kronjob.uid,
-        "controller": True,  # without blockOwnerDeletion, which some clusters let few set
+        "controller": True,  # without blockOwnerDeletion, which needs a right that few have
     }
 
 
-def _keep_while_startable(spec: dict[str, Any], kronjob: KronJob, slack_s: int) -> None:
-    """Its name is the lock: a Job must not vanish while its period could still be started."""
+def _keep_while_startable(spec: Object, kronjob: KronJob, slack_s: int) -> None:
+    """A Job must not be deleted while its period could still start: its name is the lock."""
     ttl_s = spec.get("ttlSecondsAfterFinished")
     if type(ttl_s) is int:
         kept_s = min(kronjob.schedule.policy.deadline_s + slack_s + _SPARE_S, _LARGEST_TTL_S)
         spec["ttlSecondsAfterFinished"] = max(ttl_s, kept_s)
 
 
-def _owner_uid(metadata: Mapping[str, Any]) -> str:
+def _owner_uid(metadata: Object) -> str:
     for owner in objects(metadata, "ownerReferences"):
         is_ours = text(owner, "apiVersion").startswith("kron.io/") and owner.get("kind") == KIND
         if is_ours and owner.get("controller") is True:
@@ -191,7 +189,7 @@ def _owner_uid(metadata: Mapping[str, Any]) -> str:
     return ""
 
 
-def _condition(status: Mapping[str, Any], kind: str) -> Mapping[str, Any] | None:
+def _condition(status: Object, kind: str) -> Object | None:
     for condition in objects(status, "conditions"):
         if condition.get("type") == kind and condition.get("status") == "True":
             return condition

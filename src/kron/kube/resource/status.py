@@ -1,6 +1,6 @@
-"""The status of a KronJob: what is remembered of it, and what people see with kubectl.
+"""The status of a KronJob: the operator's memory of it, and what people see with kubectl.
 
-The ledger is the memory; all else is there for people and can be made again.
+The ledger is the memory. Everything else is for people and can be derived again.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kron.core.frozen import Frozen
-from kron.core.instant import to_text
+from kron.core.instant import optional_text, to_text
 from kron.engine.ledger import Ledger
 from kron.engine.storage import ledger_from_json, ledger_to_json
-from kron.kube.resource.untyped import instant_s, integer, member, objects, text
+from kron.kube.api_object import instant_s, integer, member, objects, text
 
 
 class Condition(Frozen):
-    """Whether something is so, since when, and why."""
+    """Whether something is true, since when, and why."""
 
     type: str
     status: bool
@@ -37,7 +37,7 @@ class Status(Frozen):
     """All of a KronJob's status."""
 
     generation: int = 0
-    """The generation of the spec that it speaks of."""
+    """The generation of the spec that it is about."""
     ledger: Ledger | None = None
     next_nominal_s: int | None = None
     next_chosen_s: int | None = None
@@ -46,18 +46,18 @@ class Status(Frozen):
 
 
 def status_to_json(status: Status) -> dict[str, object]:
-    """The status as JSON values. What is absent is null, so that a merge patch takes it away."""
+    """The status as JSON values. An absent value is null, so that a merge patch removes it."""
     last = None if status.ledger is None else status.ledger.last
     return {
         "observedGeneration": status.generation,
         "lastPeriodID": last and to_text(last.nominal_s),
         "lastNominalTime": last and to_text(last.nominal_s),
-        "lastChosenTime": last and _instant_text(last.chosen_s),
+        "lastChosenTime": last and optional_text(last.chosen_s),
         "lastOutcome": last and last.outcome.value,
         "lastReason": (last and last.reason) or None,
-        "nextPeriodID": _instant_text(status.next_nominal_s),
-        "nextNominalTime": _instant_text(status.next_nominal_s),
-        "nextChosenTime": _instant_text(status.next_chosen_s),
+        "nextPeriodID": optional_text(status.next_nominal_s),
+        "nextNominalTime": optional_text(status.next_nominal_s),
+        "nextChosenTime": optional_text(status.next_chosen_s),
         "active": [_run_to_json(run) for run in status.active],
         "ledger": None if status.ledger is None else ledger_to_json(status.ledger),
         "conditions": [_condition_to_json(condition) for condition in status.conditions],
@@ -67,8 +67,8 @@ def status_to_json(status: Status) -> dict[str, object]:
 def status_from_json(obj: object) -> Status:
     """The status of a whole KronJob object.
 
-    A ledger that does not read is an error: without it a period could run twice. The rest is made
-    anew from it, so that what does not read there is left out.
+    A malformed ledger is an error: without it, a period could run twice. A malformed value anywhere
+    else is left out, because the operator derives it again.
     """
     status = member(obj, "status")
     ledger = status.get("ledger")
@@ -83,7 +83,7 @@ def status_from_json(obj: object) -> Status:
 
 
 def _with_nulls(ledger: object) -> object:
-    """The ledger with the nulls that a merge patch has taken away."""
+    """The ledger with the nulls that a merge patch has removed."""
     if not isinstance(ledger, dict):
         return ledger
     last = ledger.get("last")
@@ -121,7 +121,3 @@ def _condition_from_json(values: Mapping[str, object]) -> Condition:
         since_s=instant_s(values, "lastTransitionTime") or 0,
         generation=integer(values, "observedGeneration"),
     )
-
-
-def _instant_text(instant_s: int | None) -> str | None:
-    return None if instant_s is None else to_text(instant_s)

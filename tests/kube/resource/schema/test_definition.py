@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from kron.kube.resource.definition import definition
-from kron.kube.resource.fields import SPEC
 from kron.kube.resource.kronjob import API_VERSION, KIND, read_kronjob
+from kron.kube.resource.schema.definition import definition
+from kron.kube.resource.schema.spec import SPEC
 from tools import crd
 
 Schema = dict[str, Any]

@@ -1,27 +1,28 @@
-"""What the API server would refuse, said offline: unknown fields, types, bounds and rules.
+"""What the API server would refuse, found offline: unknown fields, types, bounds and rules.
 
-It goes by the same declaration as the server's own schema. What only the engine can judge, such
-as a time zone that is not there, `kronjob.find_problems` says as well.
+The check goes by the declaration that the server's own schema is made from. What only the engine
+can judge, such as an unknown time zone, `kronjob.find_problems` adds. Decision record 0019 says
+why this is not jsonschema.
 """
 
 from __future__ import annotations
 
-import math
 import re
+import sys
 from collections.abc import Iterator, Mapping
 
 from kron.core.errors import Code, did_you_mean, quoted
-from kron.kube.resource.definition import GROUP, NAME_RULE, VERSION
-from kron.kube.resource.field import Field, Kind, is_match
-from kron.kube.resource.fields import LONGEST_NAME, SPEC
 from kron.kube.resource.problem import FieldProblem
+from kron.kube.resource.schema.definition import GROUP, NAME_RULE, VERSION
+from kron.kube.resource.schema.model import FieldType, SchemaField, is_match, texts
+from kron.kube.resource.schema.spec import LONGEST_NAME, SPEC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 _TOP = ("apiVersion", "kind", "metadata", "spec", "status")
-_METADATA = (
+METADATA_NAMES = (
     "annotations",
     "creationTimestamp",
     "deletionGracePeriodSeconds",
@@ -38,42 +39,43 @@ _METADATA = (
     "selfLink",
     "uid",
 )
-_TEXTS = (Field("labels", Kind.MAP, ""), Field("annotations", Kind.MAP, ""))
+_TEXTS = (texts("labels"), texts("annotations"))
 _NAME = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _LONGEST_NAMESPACE = 63
-_WORDS = {
-    Kind.TEXT: "text",
-    Kind.INTEGER: "a whole number",
-    Kind.NUMBER: "a number",
-    Kind.SWITCH: "true or false",
-    Kind.OBJECT: "an object",
-    Kind.LIST: "a list",
-    Kind.MAP: "an object of texts",
+_TYPES: dict[FieldType, tuple[Any, str]] = {
+    FieldType.TEXT: (str, "text"),
+    FieldType.INTEGER: (int, "a whole number"),
+    FieldType.NUMBER: (int | float, "a number"),
+    FieldType.SWITCH: (bool, "true or false"),
+    FieldType.OBJECT: (dict, "an object"),
+    FieldType.LIST: (list, "a list"),
+    FieldType.MAP: (dict, "an object of texts"),
 }
+"""The values of each type in Python, and what they are called."""
 
 
 def check(obj: object) -> list[FieldProblem]:
-    """Everything that is wrong with an object, as far as its schema goes."""
+    """Everything in an object that its schema does not allow."""
     if not isinstance(obj, dict):
-        return [_wrong_type("", Kind.OBJECT, obj)]
+        return [_wrong_type("", FieldType.OBJECT, obj)]
     return [*_unknown("", obj, _TOP), *_type(obj), *check_metadata(obj), *check_spec(obj)]
 
 
-def check_metadata(obj: object) -> list[FieldProblem]:
-    """What is wrong with the names of an object; a namespace may be left out."""
+def check_metadata(obj: object, *, is_stored: bool = False) -> list[FieldProblem]:
+    """What is wrong with the metadata of an object. One that is stored has both names."""
     metadata = obj.get("metadata") if isinstance(obj, dict) else None
     if not isinstance(metadata, dict):
         if metadata is None:
             return [_missing("metadata.name")]
-        return [_wrong_type("metadata", Kind.OBJECT, metadata)]
-    return list(_metadata(metadata))
+        return [_wrong_type("metadata", FieldType.OBJECT, metadata)]
+    return list(_metadata(metadata, is_stored=is_stored))
 
 
 def check_spec(obj: object) -> list[FieldProblem]:
     """What is wrong with the spec of an object."""
     if not isinstance(obj, dict) or obj.get("spec") is None:
         return [_missing("spec")]
-    return list(_value("spec", SPEC, obj["spec"]))
+    return list(check_value("spec", SPEC, obj["spec"]))
 
 
 def _type(obj: dict[str, object]) -> Iterator[FieldProblem]:
@@ -86,25 +88,27 @@ def _type(obj: dict[str, object]) -> Iterator[FieldProblem]:
             yield FieldProblem(name, f"{shown} is not {expected}", f"write {name}: {expected}")
 
 
-def _metadata(metadata: dict[object, object]) -> Iterator[FieldProblem]:
-    yield from _unknown("metadata", metadata, _METADATA)
+def _metadata(metadata: dict[object, object], *, is_stored: bool) -> Iterator[FieldProblem]:
+    yield from _unknown("metadata", metadata, METADATA_NAMES)
     name = metadata.get("name")
-    if name is None and "generateName" not in metadata:
-        yield _missing("metadata.name")
     if name is not None:
         yield from _name("metadata.name", name, LONGEST_NAME, NAME_RULE)
+    elif is_stored or "generateName" not in metadata:
+        yield _missing("metadata.name")
     namespace = metadata.get("namespace")
     if namespace is not None:
         rule = f"a namespace has at most {_LONGEST_NAMESPACE} characters"
         yield from _name("metadata.namespace", namespace, _LONGEST_NAMESPACE, rule)
-    for texts in _TEXTS:
-        if metadata.get(texts.name) is not None:
-            yield from _value(f"metadata.{texts.name}", texts, metadata[texts.name])
+    elif is_stored:
+        yield _missing("metadata.namespace")
+    for field in _TEXTS:
+        if metadata.get(field.name) is not None:
+            yield from check_value(f"metadata.{field.name}", field, metadata[field.name])
 
 
 def _name(path: str, value: object, longest: int, rule: str) -> Iterator[FieldProblem]:
     if not isinstance(value, str):
-        yield _wrong_type(path, Kind.TEXT, value)
+        yield _wrong_type(path, FieldType.TEXT, value)
     elif len(value) > longest:
         yield FieldProblem(path, f"{quoted(value)}: {rule}", code=Code.LIMIT)
     elif not all(re.fullmatch(_NAME, part) for part in value.split(".")):
@@ -112,9 +116,10 @@ def _name(path: str, value: object, longest: int, rule: str) -> Iterator[FieldPr
         yield FieldProblem(path, f"{quoted(value)}: {form}", code=Code.FIELD_FORM)
 
 
-def _value(path: str, field: Field, value: object) -> Iterator[FieldProblem]:
-    if not _is_of(field.kind, value):
-        yield _wrong_type(path, field.kind, value)
+def check_value(path: str, field: SchemaField, value: object) -> Iterator[FieldProblem]:
+    """What is wrong with the value of a declared field."""
+    if not _is_of(field.type, value):
+        yield _wrong_type(path, field.type, value)
         return
     bound = _out_of_bounds(path, field, value)
     if bound is not None:
@@ -124,10 +129,10 @@ def _value(path: str, field: Field, value: object) -> Iterator[FieldProblem]:
         below = list(_members(path, field, value))
         yield from below
         if any(problem.code is Code.LIMIT for problem in below):
-            return  # as the server does: no rule looks at what is too long
+            return  # like the server: no rule is applied to a value that is too long
     elif isinstance(value, list) and field.items is not None:
         for place, item in enumerate(value):
-            yield from _value(f"{path}[{place}]", field.items, item)
+            yield from check_value(f"{path}[{place}]", field.items, item)
     elif isinstance(value, str):
         problem = _wrong_text(path, field, value)
         if problem is not None:
@@ -136,28 +141,28 @@ def _value(path: str, field: Field, value: object) -> Iterator[FieldProblem]:
     yield from _broken_rules(path, field, value)
 
 
-def _members(path: str, field: Field, value: dict[object, object]) -> Iterator[FieldProblem]:
-    """What is wrong below. A null is as good as nothing: the API server drops it."""
-    if field.kind is Kind.MAP:
+def _members(path: str, field: SchemaField, value: dict[object, object]) -> Iterator[FieldProblem]:
+    """What is wrong below. A null counts as absent: the API server drops it."""
+    if field.type is FieldType.MAP:
         for key, text in value.items():
             if not isinstance(key, str):
                 yield _not_text(path, key)
             elif text is not None and not isinstance(text, str):
                 fix = "put it in double quotes"
-                yield _wrong_type(f"{path}[{quoted(key)}]", Kind.TEXT, text, fix)
+                yield _wrong_type(f"{path}[{quoted(key)}]", FieldType.TEXT, text, fix)
         return
     if not field.is_open:
         yield from _unknown(path, value, tuple(member.name for member in field.members))
     for member in field.members:
-        place = f"{path}.{member.name}"
+        place = f"{path}.{member.name}" if path else member.name
         inner = value.get(member.name)
         if inner is not None:
-            yield from _value(place, member, inner)
+            yield from check_value(place, member, inner)
         elif member.is_required:
             yield _missing(place)
 
 
-def _out_of_bounds(path: str, field: Field, value: object) -> FieldProblem | None:
+def _out_of_bounds(path: str, field: SchemaField, value: object) -> FieldProblem | None:
     if isinstance(value, str | list):
         what = "characters" if isinstance(value, str) else "items"
         if field.longest is not None and len(value) > field.longest:
@@ -177,7 +182,7 @@ def _out_of_bounds(path: str, field: Field, value: object) -> FieldProblem | Non
     return None
 
 
-def _wrong_text(path: str, field: Field, value: str) -> FieldProblem | None:
+def _wrong_text(path: str, field: SchemaField, value: str) -> FieldProblem | None:
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -191,34 +196,23 @@ def _wrong_text(path: str, field: Field, value: str) -> FieldProblem | None:
     return None
 
 
-def _broken_rules(path: str, field: Field, value: object) -> Iterator[FieldProblem]:
+def _broken_rules(path: str, field: SchemaField, value: object) -> Iterator[FieldProblem]:
     for rule in field.rules:
         if not rule.holds(value):
             shown = f"{quoted(value)}: " if isinstance(value, str) else ""
             yield FieldProblem(f"{path}{rule.path}", f"{shown}{rule.message}", code=rule.code)
 
 
-def _is_of(kind: Kind, value: object) -> bool:
-    if kind is Kind.SWITCH:
-        return isinstance(value, bool)
-    if kind is Kind.INTEGER:
-        return isinstance(value, int) and not isinstance(value, bool)
-    if kind is Kind.NUMBER:
-        return isinstance(value, int | float) and not isinstance(value, bool) and _is_finite(value)
-    if kind is Kind.TEXT:
-        return isinstance(value, str)
-    return isinstance(value, list if kind is Kind.LIST else dict)
-
-
-def _is_finite(value: float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # a whole number beyond all floats
-        return False
+def _is_of(kind: FieldType, value: object) -> bool:
+    if isinstance(value, bool):
+        return kind is FieldType.SWITCH
+    if kind is FieldType.NUMBER and isinstance(value, int | float):
+        return abs(value) <= sys.float_info.max  # neither infinite nor a NaN
+    return isinstance(value, _TYPES[kind][0])
 
 
 def _number(value: float) -> str:
-    """A number as it is, unless it has thousands of digits."""
+    """A number in digits, unless it has too many of them."""
     return str(value) if abs(value) < 10**15 else "that large" if value > 0 else "that small"
 
 
@@ -244,8 +238,8 @@ def _missing(path: str, fix: str = "") -> FieldProblem:
     return FieldProblem(path, "it is missing", fix, Code.FIELD_MISSING)
 
 
-def _wrong_type(path: str, kind: Kind, value: object, fix: str = "") -> FieldProblem:
-    message = f"it is {_kind_of(value)}, and must be {_WORDS[kind]}"
+def _wrong_type(path: str, kind: FieldType, value: object, fix: str = "") -> FieldProblem:
+    message = f"it is {_kind_of(value)}, and must be {_TYPES[kind][1]}"
     return FieldProblem(path, message, fix, Code.FIELD_FORM)
 
 

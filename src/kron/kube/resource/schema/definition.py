@@ -1,22 +1,18 @@
-"""The CustomResourceDefinition, made of the declared fields."""
+"""The CustomResourceDefinition, made from the declared fields."""
 
 from __future__ import annotations
 
-from kron.kube.resource.field import Field, Kind, Rule
-from kron.kube.resource.fields import LONGEST_NAME, SPEC
-from kron.kube.resource.patterns import for_server
-from kron.kube.resource.status_fields import STATUS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from kron.kube.api_object import Object
+from kron.kube.resource.schema.model import FieldType, Rule, SchemaField, for_server
+from kron.kube.resource.schema.spec import LONGEST_NAME, SPEC
+from kron.kube.resource.schema.status import STATUS
 
 GROUP = "kron.io"
 VERSION = "v1alpha1"
 PLURAL = "kronjobs"
 
 DESCRIPTION = (
-    "A KronJob makes a Job for every period of a schedule, at a second that is chosen within a "
+    "A KronJob creates a Job for every period of a schedule, at a second that is chosen within a "
     "window: the same second on every machine and after every restart, and explainable afterwards."
 )
 
@@ -28,18 +24,18 @@ NAME_RULE = (
 COLUMNS = (
     ("Schedule", "string", ".spec.schedule", "When the work is due.", 0),
     ("Ready", "string", '.status.conditions[?(@.type=="Ready")].status', "Whether it runs.", 0),
-    ("Suspended", "boolean", ".spec.policy.suspend", "Whether nothing is started for now.", 0),
-    # Not a date: kubectl shows those as ages, and a time to come as <invalid>.
+    ("Suspended", "boolean", ".spec.policy.suspend", "Whether no run is started for now.", 0),
+    # Not a date: kubectl shows dates as ages, and a future one as <invalid>.
     ("Next", "string", ".status.nextChosenTime", "When it starts next.", 0),
     ("Last", "string", ".status.lastOutcome", "How the last period ended.", 0),
     ("Last chosen", "string", ".status.lastChosenTime", "When the last period was to start.", 1),
     ("Timezone", "string", ".spec.timezone", "The schedule's time zone.", 1),
     ("Window", "string", ".spec.window.duration", "The length of the window.", 1),
-    ("Age", "date", ".metadata.creationTimestamp", "Since when it has been there.", 0),
+    ("Age", "date", ".metadata.creationTimestamp", "How long it has existed.", 0),
 )
 
 
-def definition() -> dict[str, Any]:
+def definition() -> Object:
     """The definition as JSON values."""
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -61,7 +57,7 @@ def definition() -> dict[str, Any]:
     }
 
 
-def _version() -> dict[str, Any]:
+def _version() -> Object:
     return {
         "name": VERSION,
         "served": True,
@@ -91,47 +87,29 @@ def _version() -> dict[str, Any]:
     }
 
 
-def schema(field: Field) -> dict[str, Any]:
+def schema(field: SchemaField) -> Object:
     """The structural schema of one field and all below it."""
-    made: dict[str, Any] = {"description": field.description}
-    made["type"] = "object" if field.kind is Kind.MAP else field.kind.value
-    if field.default is not None:
-        made["default"] = field.default
-    if field.choices:
-        made["enum"] = list(field.choices)
-    if field.pattern:
-        made["pattern"] = for_server(field.pattern)
-    made |= _bounds(field)
-    if field.kind is Kind.MAP:
-        made["additionalProperties"] = {"type": "string"}
-    if field.items is not None:
-        made["items"] = schema(field.items)
-    if field.members:
-        made["properties"] = {member.name: schema(member) for member in field.members}
-        required = [member.name for member in field.members if member.is_required]
-        if required:
-            made["required"] = required
-    if field.is_open:
-        made["x-kubernetes-preserve-unknown-fields"] = True
-    if field.rules:
-        made["x-kubernetes-validations"] = [_validation(rule) for rule in field.rules]
-    return made
-
-
-def _bounds(field: Field) -> dict[str, Any]:
-    suffix = "Items" if field.kind is Kind.LIST else "Length"
-    bounds: dict[str, Any] = {}
-    if field.shortest:
-        bounds[f"min{suffix}"] = field.shortest
-    if field.longest is not None:
-        bounds[f"max{suffix}"] = field.longest
-    if field.least is not None:
-        bounds["minimum"] = field.least
-    if field.most is not None:
-        bounds["maximum"] = field.most
-    if field.above is not None:
-        bounds |= {"minimum": field.above, "exclusiveMinimum": True}
-    return bounds
+    is_map = field.type is FieldType.MAP
+    size = "Items" if field.type is FieldType.LIST else "Length"
+    declared = {
+        "description": field.description,
+        "type": "object" if is_map else field.type.value,
+        "default": field.default,
+        "enum": list(field.choices) or None,
+        "pattern": for_server(field.pattern) if field.pattern else None,
+        f"min{size}": field.shortest or None,
+        f"max{size}": field.longest,
+        "minimum": field.least if field.above is None else field.above,
+        "maximum": field.most,
+        "exclusiveMinimum": None if field.above is None else True,
+        "additionalProperties": {"type": "string"} if is_map else None,
+        "items": None if field.items is None else schema(field.items),
+        "properties": {member.name: schema(member) for member in field.members} or None,
+        "required": [member.name for member in field.members if member.is_required] or None,
+        "x-kubernetes-preserve-unknown-fields": field.is_open or None,
+        "x-kubernetes-validations": [_validation(rule) for rule in field.rules] or None,
+    }
+    return {name: value for name, value in declared.items() if value is not None}
 
 
 def _validation(rule: Rule) -> dict[str, str]:

@@ -18,12 +18,13 @@ from kron.core.policy import Concurrency
 from kron.core.seed import Strategy
 from kron.core.window import Mode
 from kron.engine.actions import Outcome
-from kron.kube.resource.check import check
-from kron.kube.resource.field import Field, is_match
-from kron.kube.resource.fields import SCHEDULE, SPEC
-from kron.kube.resource.kronjob import InvalidSpec, find_problems, read_kronjob
-from kron.kube.resource.patterns import DURATION, MODIFIERS_WELL_FORMED, ZONE
-from kron.kube.resource.status_fields import STATUS
+from kron.kube.resource.kronjob import find_problems, read_kronjob
+from kron.kube.resource.problem import InvalidSpec
+from kron.kube.resource.schema.model import SchemaField, is_match
+from kron.kube.resource.schema.rules import DURATION, MODIFIERS_WELL_FORMED, ZONE
+from kron.kube.resource.schema.spec import SCHEDULE, SPEC
+from kron.kube.resource.schema.status import STATUS
+from kron.kube.resource.schema.validate import check
 from tests.core.schedules import schedule_texts
 from tests.kube.resource.bad_specs import (
     BAD_SPECS,
@@ -43,7 +44,7 @@ def rows(table: list[BadSpec]) -> list[Any]:
     return [pytest.param(bad, id=bad.id) for bad in table]
 
 
-def field(path: str, root: Field = SPEC) -> Field:
+def field(path: str, root: SchemaField = SPEC) -> SchemaField:
     for name in path.split("."):
         (root,) = (member for member in root.members if member.name == name)
     return root
@@ -204,7 +205,7 @@ def test_the_words_of_the_schema_are_those_of_the_engine() -> None:
     assert field("policy.concurrency").choices == tuple(Concurrency)
     assert field("lastOutcome", STATUS).choices == tuple(Outcome)
     assert field("constraints.only").longest == DEFAULT_LIMITS.clauses
-    for form in FORMS.values():
+    for form in (each.example for each in FORMS.values()):
         assert is_match(MODIFIERS_WELL_FORMED, form)
 
 

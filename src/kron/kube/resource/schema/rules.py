@@ -1,0 +1,197 @@
+"""The rules of a spec that need more than a type: each in CEL and, beside it, in Python.
+
+Texts are checked with regular expressions that Python and the API server both read. These are a
+sieve, not the grammar: they may accept what the engine refuses, never the other way round. They use
+only what both dialects share (RE2 has no lookaround and no possessive quantifiers). No text matches
+in two ways, because Python would try all of them: a list of zeros takes years with `0*[0-5]?[0-9]`.
+"""
+
+from __future__ import annotations
+
+from kron.core.duration import SECOND_NS, parse_duration
+from kron.core.errors import Code, KronError
+from kron.core.instant import DAY_S
+from kron.core.limits import DEFAULT_LIMITS
+from kron.kube.resource.schema.model import Rule, has, is_match, matches, shaped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_BLANK = r"[ \t]"
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_ARGUMENTS = rf'(?:[^ \t"()]|{_STRING})*'
+_NAMES = "tz|win|dist|seed|policy|only|avoid"
+_MODIFIER = rf"@(?:{_NAMES})\({_ARGUMENTS}\)"
+_WORD = r'[^@ \t"][^ \t"]*'
+_TOKEN = rf"(?:{_WORD}|{_MODIFIER})"
+_OUTSIDE_STRINGS = rf'(?:[^"]|{_STRING})*'
+
+FUZZY = rf"{_BLANK}*[A-Za-z][A-Za-z](?s:.*)"
+"""A schedule that begins with a word, as fuzzy ones do."""
+
+MODIFIERS_WELL_FORMED = rf"{_BLANK}*(?:{_TOKEN}(?:{_BLANK}+{_TOKEN})*{_BLANK}*)?"
+"""Words, and modifiers that Kron has."""
+
+
+_THEN_MODIFIERS = rf"(?:{_BLANK}+@(?s:.*)|{_BLANK}*)"
+
+FIVE_FIELDS = rf"{_BLANK}*{_WORD}(?:{_BLANK}+{_WORD}){{4}}{_THEN_MODIFIERS}"
+
+INTERLEAVED = rf"(?s:.*)\){_BLANK}+[^@ \t](?s:.*)"
+"""A field after a modifier: allowed, but rare, so the engine alone checks the fields then."""
+
+
+def _field(value: str) -> str:
+    step = "(?:/0*[1-9][0-9]*)?"
+    item = rf"(?:\*{step}|(?:{value})(?:-(?:{value}){step})?)"
+    return rf"{item}(?:,{item})*"
+
+
+_FIELDS = (
+    _field("0*(?:[1-5][0-9]|[1-9]|0)"),
+    _field("0*(?:1[0-9]|2[0-3]|[1-9]|0)"),
+    _field("0*(?:[12][0-9]|3[01]|[1-9])"),
+    _field("0*(?:1[0-2]|[1-9])|(?i:JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC)"),
+    _field("0*(?:[1-7]|0)|(?i:SUN|MON|TUE|WED|THU|FRI|SAT)"),
+)
+CRON = rf"{_BLANK}*{f'{_BLANK}+'.join(_FIELDS)}{_THEN_MODIFIERS}"
+
+NO_CONTROL_CHARACTERS = r"[^\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]*"
+
+ZONE = r"[A-Za-z0-9_+-]+(?:/[A-Za-z0-9_+-]+)*"
+
+_DURATION_NUMBER = r"(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})"
+DURATION = rf"0|(?:{_DURATION_NUMBER}(?:ns|us|µs|μs|ms|s|m|h))+"
+
+_VALUES = "[0-9A-Za-z]+(?:-[0-9A-Za-z]+)?"
+_TIME = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
+_DAY = "[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
+CLAUSE = (
+    rf"(?:hours|dow|dom|months)={_VALUES}(?:,{_VALUES})*|between={_TIME}-{_TIME}"
+    rf"|date={_DAY}|dates={_DAY}\.\.{_DAY}"
+)
+
+INSTANT = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z"
+
+
+def says(modifier: str) -> str:
+    """Matches a schedule's text that has this modifier outside a quoted salt."""
+    return rf"(?:{_OUTSIDE_STRINGS}{_BLANK})?@{modifier}\((?s:.*)"
+
+
+def says_policy(key: str) -> str:
+    """Matches a schedule's text whose `@policy` has this key."""
+    return rf"(?:{_OUTSIDE_STRINGS}{_BLANK})?@policy\((?:{_ARGUMENTS},)?{key}=(?s:.*)"
+
+
+LONGEST_WINDOW_H = DEFAULT_LIMITS.window_days * 24
+
+_PARAMETERS_OF = {
+    "shape": ("skewEarly", "skewLate"),
+    "lambda": ("exponential",),
+    "dir": ("exponential",),
+    "mu": ("normal",),
+    "sigma": ("normal",),
+}
+
+
+def said_twice(path: str, modifier: str) -> Rule:
+    """A field and its modifier are not both set: it would be unclear which one counts."""
+    names = path.split(".")
+    shown, pattern = f"@{modifier}(...)", says(modifier)
+    if modifier == "policy":  # each of its keys is a field
+        shown, pattern = f"@policy({names[1]}=...)", says_policy(names[1])
+    return Rule(
+        f"!{_has(names)} || !self.schedule.{matches(pattern)}",
+        f"{path} and {shown} in the schedule say the same thing: keep one of them",
+        lambda spec: not _is_said(spec, names) or not is_match(pattern, spec.get("schedule")),
+        path=f".{path}",
+    )
+
+
+def _has(names: list[str]) -> str:
+    """In CEL, whether the field is set; an empty list is not."""
+    whole = ".".join(["self", *names])
+    steps = " && ".join(f"has({'.'.join(['self', *names[:n]])})" for n in range(1, len(names) + 1))
+    empty = f" && size({whole}) > 0" if names[0] == "constraints" else ""
+    return f"({steps}{empty})"
+
+
+def _is_said(spec: Any, names: list[str]) -> bool:
+    if not has(spec, *names):
+        return False
+    return names[0] != "constraints" or bool(spec["constraints"][names[1]])
+
+
+def belongs(parameter: str) -> Rule:
+    """A parameter is set only for a distribution that has it."""
+    owners = _PARAMETERS_OF[parameter]
+    listed = ", ".join(f"'{owner}'" for owner in owners)
+    return Rule(
+        f"!has(self.params) || !has(self.params.{parameter}) || self.name in [{listed}]",
+        f"params.{parameter} belongs to the distribution {' and '.join(owners)}",
+        lambda value: not has(value, "params", parameter) or value.get("name") in owners,
+        path=f".params.{parameter}",
+    )
+
+
+FUZZY_HAS_NO_ZONE = Rule(
+    f"!has(self.timezone) || !self.schedule.{matches(FUZZY)}",
+    "a fuzzy schedule has no timezone: its times are in UTC, or carry their own offset as "
+    "in daily around 14:00 utc+9",
+    lambda spec: not has(spec, "timezone") or not is_match(FUZZY, spec.get("schedule")),
+    path=".timezone",
+)
+
+
+def _is_at_most_a_year(text: str) -> bool:
+    try:
+        return parse_duration(text) <= DEFAULT_LIMITS.window_days * DAY_S * SECOND_NS
+    except KronError:
+        return not is_match(DURATION, text)  # another rule reports that
+
+
+DURATION_RULE = shaped(
+    DURATION, "a duration is written like 90m, 1h30m, 1.5h or 250ms; a day is 24h"
+)
+
+AT_MOST_A_YEAR = Rule(
+    f"!self.{matches(DURATION)} || duration(self) <= duration('{LONGEST_WINDOW_H}h')",
+    f"a window is at most {LONGEST_WINDOW_H}h long, which is {DEFAULT_LIMITS.window_days} days",
+    _is_at_most_a_year,
+    code=Code.FIELD_FORM,
+)
+
+MORE_THAN_NOTHING = Rule(
+    f"!self.{matches(DURATION)} || self.matches('[1-9]')",
+    "sigma is longer than 0s",
+    lambda text: not is_match(DURATION, text) or any(digit in text for digit in "123456789"),
+    code=Code.FIELD_FORM,
+)
+
+SCHEDULE_RULES = (
+    shaped(NO_CONTROL_CHARACTERS, "a schedule is one line without control characters"),
+    shaped(
+        MODIFIERS_WELL_FORMED,
+        "a modifier is written like @win(after,2h), without spaces, and is one of @tz, @win, "
+        "@dist, @seed, @policy, @only, @avoid; for @daily and the like write daily or "
+        "0 0 * * *",
+    ),
+    Rule(
+        f"self.{matches(FUZZY)} || self.{matches(INTERLEAVED)} || self.{matches(FIVE_FIELDS)}",
+        "a schedule begins with five fields: minute, hour, day of month, month, day of week; "
+        "there are no seconds and no years",
+        lambda text: any(is_match(one, text) for one in (FUZZY, INTERLEAVED, FIVE_FIELDS)),
+        code=Code.FIELD_FORM,
+    ),
+    Rule(
+        f"self.{matches(FUZZY)} || !self.{matches(FIVE_FIELDS)} || self.{matches(CRON)}",
+        "a field of a schedule is *, n, n-m, */s, n-m/s or a list of these: minute 0-59, "
+        "hour 0-23, day of month 1-31, month 1-12 or JAN-DEC, day of week 0-7 or SUN-SAT",
+        lambda text: (
+            is_match(FUZZY, text) or not is_match(FIVE_FIELDS, text) or is_match(CRON, text)
+        ),
+        code=Code.FIELD_FORM,
+    ),
+)
