@@ -8,7 +8,9 @@ from tests.kube.kronctl.command import Kronctl
 from tests.kube.kronctl.manifests import cronjob, kronjob
 from tests.kube.kronctl.server import serving, use
 
-UNKNOWN = "the cluster does not know KronJobs (kron-operator crd | kubectl apply -f -)"
+UNKNOWN = (
+    "the KronJob resource is not installed in the cluster (kron-operator crd | kubectl apply -f -)"
+)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +43,7 @@ def test_a_cluster_that_knows_kronjobs_says_which_is_not_there(kronctl: Kronctl)
     with serving(cronjob()) as address:
         use(kronctl, address)
         ran = kronctl("suspend", "backup")
-        assert (ran.code, ran.err) == (1, "prod/backup: there is no such KronJob\n")
+        assert (ran.code, ran.err) == (1, "prod/backup: this KronJob does not exist\n")
         assert kronctl("diff", "-f", "a.yaml").lines[0].startswith("added ")
         ran = kronctl("migrate", "--apply", "--dry-run")
         told = "would create the KronJob, suspended, suspend the CronJob, resume the KronJob"
@@ -53,7 +55,7 @@ def test_a_dry_run_tells_whose_kronjob_is_in_the_way(kronctl: Kronctl) -> None:
         use(kronctl, address)
         ran = kronctl("migrate", "--apply", "--dry-run")
     assert ran.code == 1
-    assert "prod/backup: a KronJob of this name is there already" in ran.err
+    assert "prod/backup: a KronJob of this name exists" in ran.err
     assert ran.out.startswith("prod/report: would create")
 
 

@@ -53,19 +53,33 @@ def test_explain_is_what_krontab_says_but_for_the_name(kronctl: Kronctl) -> None
     ("words", "told"),
     [
         pytest.param(("next",), "no KronJob is named", id="nothing"),
-        pytest.param(("next", "a/b/c"), "names no KronJob", id="no-name"),
-        pytest.param(("next", "-f", "d"), "there are 3 KronJobs", id="several"),
+        pytest.param(("next", "a/b/c"), "is not the name of a KronJob", id="no-name"),
+        pytest.param(("next", "-f", "d"), "the files have 3 KronJobs", id="several"),
         pytest.param(("next", "-f", "d", "bakcup"), 'did you mean "backup"', id="a-typing-error"),
-        pytest.param(("next", "-f", "d", "test/backup"), "no KronJob", id="another-namespace"),
-        pytest.param(("next", "-f", "absent.yaml"), "there is no absent.yaml", id="no-file"),
-        pytest.param(("diff", "a.yaml"), "what to compare is not clear", id="one-side"),
-        pytest.param(("diff", "-", "-"), "standard input can be read once", id="input-twice"),
+        pytest.param(("next", "-f", "d", "test/backup"), "does not exist", id="another-namespace"),
+        pytest.param(("next", "-f", "absent.yaml"), "absent.yaml does not exist", id="no-file"),
+        pytest.param(("diff", "a.yaml"), "it is unclear what to compare", id="one-side"),
+        pytest.param(
+            ("diff", "-", "-"), "standard input, which can be read only once", id="input-twice"
+        ),
         pytest.param(("list", "--kubeconfig", "absent"), "absent", id="no-kubeconfig"),
-        pytest.param(("list", "-f", "d", "-A"), "is for the cluster", id="files-and-namespaces"),
-        pytest.param(("next", "-f", "d", "--context", "x"), "is for the", id="files-and-a-context"),
-        pytest.param(("diff", "d", "d", "--kubeconfig", "x"), "is for the", id="diff-of-files"),
-        pytest.param(("list", "-A", "-n", "x"), "two answers", id="all-and-one-namespace"),
-        pytest.param(("migrate", "a", "-l", "x=y"), "two answers", id="names-and-labels"),
+        pytest.param(
+            ("list", "-f", "d", "-A"), "cannot be used with files", id="files-and-namespaces"
+        ),
+        pytest.param(
+            ("next", "-f", "d", "--context", "x"),
+            "cannot be used with files",
+            id="files-and-a-context",
+        ),
+        pytest.param(
+            ("diff", "d", "d", "--kubeconfig", "x"), "cannot be used with files", id="diff-of-files"
+        ),
+        pytest.param(
+            ("list", "-A", "-n", "x"), "cannot be used together", id="all-and-one-namespace"
+        ),
+        pytest.param(
+            ("migrate", "a", "-l", "x=y"), "cannot be used together", id="names-and-labels"
+        ),
     ],
 )
 def test_what_cannot_be_answered_is_said(
@@ -88,7 +102,7 @@ def test_a_namespace_that_is_not_said_is_part_of_the_identity(kronctl: Kronctl) 
 
     ran = kronctl("next", "-f", "n.yaml", "--format", "json")
     assert ran.json["identity"] == "default/backup"
-    assert ran.err.startswith("note: n.yaml:1 names no namespace, so it is taken as default")
+    assert ran.err.startswith("note: n.yaml:1 names no namespace; default is used")
     assert kronctl("list", "-f", "n.yaml").err == ran.err
     ran = kronctl("next", "-f", "n.yaml", "--format", "json", "-n", "test").fine()
     assert ran.json["identity"] == "test/backup"
@@ -145,7 +159,7 @@ def test_two_of_one_name_cannot_be_compared(kronctl: Kronctl) -> None:
     kronctl.write("d/again.yaml", kronjob(schedule="0 5 * * *"))
     ran = kronctl("diff", "a.yaml", "d")
     assert (ran.code, ran.out) == (1, "")
-    assert '"prod/backup" is there twice, at d/a.yaml:1 and d/again.yaml:1' in ran.err
+    assert '"prod/backup" is defined twice, at d/a.yaml:1 and d/again.yaml:1' in ran.err
 
 
 def loaded(kronctl: Kronctl, *words: str) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from kron.core.errors import KronError
-from kron.kube.kronctl.suspension import patch_for
+from kron.kube.kronctl.commands.suspend import patch_for
 from tests.kube.kronctl.manifests import kronjob
 
 ON = {"spec": {"policy": {"suspend": True}}}
@@ -52,5 +52,5 @@ def test_the_patch_is_the_one_field_or_nothing(
     ],
 )
 def test_what_the_text_says_has_to_be_edited_there(schedule: str, suspended: bool) -> None:
-    with pytest.raises(KronError, match=r"its schedule text says .*\(edit spec\.schedule"):
+    with pytest.raises(KronError, match=r"its schedule text sets .*\(edit spec\.schedule"):
         patch_for(content(schedule, ""), suspended=suspended)

@@ -12,10 +12,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-import kron.kube.kronctl.nodes
+import kron.kube.kronctl.values
 from kron.core.limits import DEFAULT_LIMITS
 from kron.kube.kronctl.manifest import read_manifests
-from kron.kube.kronctl.nodes import resolved
+from kron.kube.kronctl.values import resolved
 from tests.kube.kronctl.command import Kronctl
 from tests.kube.kronctl.manifests import TEMPLATE, kronjob
 from tests.soak import examples
@@ -220,6 +220,7 @@ def bomb(levels: int, width: int = 10) -> str:
         pytest.param("a: [1\n", ["2:1 text"], id="no-end"),
         pytest.param("a:\n\t- b\n", ["2:1 text"], id="a-tab"),
         pytest.param("? [a]\n: b\n", ["1:3 text"], id="a-key-that-is-a-list"),
+        pytest.param("a: &x [b]\n*x : c\n", ["2:1 text"], id="an-alias-of-a-list-as-a-key"),
         pytest.param(b"a: \xff\n", ["1:4 text"], id="no-utf-8"),
         pytest.param("a: \x07\n", ["1:4 text"], id="a-bell"),
         pytest.param("\ufeffa: *b\n", ["1:4 text"], id="a-byte-order-mark"),
@@ -237,10 +238,10 @@ def test_a_hostile_file_is_an_error_at_a_place(
 def test_more_values_than_are_read_are_refused(
     kronctl: Kronctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kron.kube.kronctl.nodes, "MOST_NODES", 1000)
+    monkeypatch.setattr(kron.kube.kronctl.values, "MOST_VALUES", 1000)
     assert places(kronctl, "- x\n" * 999 + "\n") == ["1:1 text"]
     assert places(kronctl, "- x\n" * 1000 + "\n") == ["1000:3 limit"]
-    monkeypatch.setattr(kron.kube.kronctl.nodes, "MOST_PIECES", 10)
+    monkeypatch.setattr(kron.kube.kronctl.values, "MOST_DOCUMENTS", 10)
     assert places(kronctl, "{}\n" * 11) == ["11:1 limit"]
 
 
@@ -331,9 +332,9 @@ def test_text_shows_the_line_the_place_and_the_fix(kronctl: Kronctl) -> None:
         "    timezone: Europe/Pariss",
         "              ^^^^^^^^^^^^^",
         '  fix: did you mean "Europe/Paris"?',
-        "1 error in 1 KronJob of 1 file, 1 other passed over",
+        "1 error in 1 KronJob of 1 file, 1 other skipped",
     ]
-    assert ran.err == "a.yaml:11: passed over: no apiVersion Pod \n"
+    assert ran.err == "a.yaml:11: skipped: no apiVersion Pod \n"
 
 
 def test_the_namespace_that_applies_tells_names_apart(kronctl: Kronctl) -> None:

@@ -1,1 +1,1 @@
-"""kronctl: looks at KronJobs, explains, checks and changes them."""
+"""kronctl: lists, explains, checks and changes KronJobs."""

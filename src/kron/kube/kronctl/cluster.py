@@ -1,16 +1,17 @@
-"""The cluster that a command line means, and questions to it.
+"""The cluster that a command line names, and requests to it.
 
-asyncio and aiohttp are loaded when a question is asked, so that what needs no cluster stays quick.
+asyncio and aiohttp are loaded with the first request, so that commands without a cluster stay fast.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 
-from kron.console.parser import path
-from kron.console.usage import UsageError
+from kron.console.parser import UsageError, path
 from kron.core.errors import Code, KronError, quoted
 from kron.core.frozen import Frozen
+from kron.kube.api_object import Object
+from kron.kube.client.errors import NOT_FOUND, ApiError
 from kron.kube.extra import check_extra
 
 TYPE_CHECKING = False
@@ -25,24 +26,22 @@ if TYPE_CHECKING:
     Answer = TypeVar("Answer")
 
 DEFAULT_NAMESPACE = "default"
-NOT_FOUND = 404
-CONFLICT = 409
 
 
 class Name(Frozen):
-    """A KronJob as the command line names it; namespace '' is the one that applies."""
+    """A KronJob as the command line names it; '' is the default namespace of the cluster."""
 
     namespace: str
     name: str
 
     @property
     def text(self) -> str:
-        """As it was written."""
+        """The name as it was written."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
 def add_cluster(parser: _ActionsContainer, *, all_namespaces: bool = False) -> None:
-    """Which cluster, and which namespaces of it."""
+    """Options for the cluster and its namespaces."""
     group = parser.add_argument_group("cluster")
     group.add_argument(
         "--kubeconfig",
@@ -57,7 +56,6 @@ def add_cluster(parser: _ActionsContainer, *, all_namespaces: bool = False) -> N
 
 
 def add_namespace(parser: _ActionsContainer, what: str) -> None:
-    """`-n`."""
     parser.add_argument("-n", "--namespace", metavar="NS", help=what)
 
 
@@ -66,12 +64,12 @@ def name_of(text: str) -> Name:
     namespace, slash, name = text.rpartition("/")
     if name and (namespace or not slash) and "/" not in namespace:
         return Name(namespace, name)
-    message = f"{quoted(text)} names no KronJob"
+    message = f"{quoted(text)} is not the name of a KronJob"
     raise UsageError(Code.JOB_UNKNOWN, message, fix="write NAME or NAMESPACE/NAME")
 
 
 def check_source(arguments: Namespace) -> None:
-    """Refuse options that would be passed over: of a cluster beside files, -A beside names."""
+    """Refuse options without an effect: those of a cluster beside files, -A beside names."""
     given = {
         "--kubeconfig": arguments.kubeconfig is not None,
         "--context": arguments.context is not None,
@@ -80,37 +78,36 @@ def check_source(arguments: Namespace) -> None:
     }
     options = [option for option, is_given in given.items() if is_given]
     if options and (arguments.file or getattr(arguments, "paths", None)):
-        message = f"{' and '.join(options)} is for the cluster, and files are named"
+        message = f"{' and '.join(options)} cannot be used with files, only with the cluster"
         raise UsageError(Code.FILE_KIND, message, fix="leave one of them out")
     if given["-A"] and arguments.namespace is not None:
-        message = "-A and -n are two answers to one question"
+        message = "-A and -n cannot be used together"
         raise UsageError(Code.VALUE_UNKNOWN, message, fix="give one of them")
     if (given["-A"] or given["-l"]) and getattr(arguments, "names", None):
-        message = "names and -A or -l are two answers to one question"
+        message = "names cannot be used together with -A or -l"
         raise UsageError(Code.VALUE_UNKNOWN, message, fix="write NAMESPACE/NAME, or no names")
 
 
 def reach(
-    arguments: Namespace, question: Callable[[Client, str], Coroutine[Any, Any, Answer]]
+    arguments: Namespace, request: Callable[[Client, str], Coroutine[Any, Any, Answer]]
 ) -> Answer:
-    """The answer to a question, which gets a client and the namespace that applies."""
+    """Run `request`, which gets a client and the default namespace, and return its answer."""
     import asyncio
 
     import kron
 
     access = _access(arguments)
     from kron.kube.client.client import Client
-    from kron.kube.client.errors import ApiError
 
     async def ask() -> Answer:
         async with Client(access, user_agent=f"kronctl/{kron.__version__}") as client:
-            return await question(client, arguments.namespace or access.namespace)
+            return await request(client, arguments.namespace or access.namespace)
 
     try:
         return asyncio.run(ask())
     except ApiError as error:
         if is_unknown(error):
-            message = "the cluster does not know KronJobs"
+            message = "the KronJob resource is not installed in the cluster"
             fix = "kron-operator crd | kubectl apply -f -"
             raise KronError(Code.CLUSTER, message, fix) from None
         raise
@@ -119,13 +116,13 @@ def reach(
 def is_unknown(error: KronError) -> bool:
     """Whether the cluster lacks the resource itself, and not only an object of that name.
 
-    It answers with a page then, without a reason.
+    Its answer is a plain page then, without a reason.
     """
-    return getattr(error, "status", 0) == NOT_FOUND and not getattr(error, "reason", "")
+    return isinstance(error, ApiError) and error.status == NOT_FOUND and not error.reason
 
 
 def context_namespace(arguments: Namespace) -> str:
-    """The namespace that the kubeconfig says."""
+    """The namespace of the kubeconfig's context."""
     return _access(arguments).namespace
 
 
@@ -138,20 +135,16 @@ def _access(arguments: Namespace) -> Access:
 
 async def find_all(
     client: Client, resource: Resource, namespace: str | None, selector: str = ""
-) -> list[dict[str, Any]]:
-    """All objects of a namespace, or of all of them (None)."""
-    found: list[dict[str, Any]] = []
+) -> list[Object]:
+    """All objects of a namespace, or of all namespaces (None)."""
+    found: list[Object] = []
     async for items, _ in client.pages(resource, namespace, selector=selector):
         found += items
     return found
 
 
-async def find(
-    client: Client, resource: Resource, namespace: str, name: str
-) -> dict[str, Any] | None:
-    """An object, or None if there is none of that name."""
-    from kron.kube.client.errors import ApiError
-
+async def find(client: Client, resource: Resource, namespace: str, name: str) -> Object | None:
+    """An object, or None if no object has that name."""
     try:
         return await client.get(resource, namespace, name)
     except ApiError as error:

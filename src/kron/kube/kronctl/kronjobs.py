@@ -1,17 +1,20 @@
-"""The KronJobs that a command line asks for: of files (`-f`), or of the cluster."""
+"""The KronJobs that a command line names: from files (`-f`), or from the cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
-from kron.console.parser import path
-from kron.console.subject import Subject
+from kron.answers.subject import Subject
+from kron.console.parser import UsageError, path
 from kron.console.terminal import Terminal
-from kron.console.usage import UsageError
 from kron.core.errors import Code, KronError, did_you_mean, quoted
 from kron.core.frozen import Frozen
+from kron.core.instant import to_seconds
 from kron.jobs.configuration import ConfigurationError
 from kron.jobs.finding import Finding
+from kron.kube.api_object import Object
+from kron.kube.client.resources import KRONJOBS
 from kron.kube.kronctl.cluster import (
     DEFAULT_NAMESPACE,
     Name,
@@ -21,34 +24,31 @@ from kron.kube.kronctl.cluster import (
     reach,
 )
 from kron.kube.kronctl.manifest import Manifest, read_manifests
-from kron.kube.resource.definition import GROUP
-from kron.kube.resource.kronjob import KronJob, find_problems, read_kronjob
-from kron.kube.resource.problem import FieldProblem, InvalidSpec
+from kron.kube.resource.kronjob import KIND, KronJob, find_problems, read_kronjob
+from kron.kube.resource.problem import FieldProblem
+from kron.kube.resource.schema.definition import GROUP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace, _ActionsContainer
-    from typing import Any
 
     from kron.kube.client.client import Client
 
-KRONJOB = "KronJob"
 
-
-class Found(Frozen):
+class FoundKronJob(Frozen):
     """A KronJob and where it was found."""
 
     kronjob: KronJob
-    content: dict[str, Any]
+    content: Object
     """The whole object."""
     path: str = ""
     line: int = 0
     is_placed: bool = True
-    """Whether its namespace was said, by itself or by `-n`."""
+    """Whether the manifest or `-n` names its namespace."""
 
     @property
     def subject(self) -> Subject:
-        """What questions about its times are about."""
+        """The KronJob as the answers about times need it."""
         kronjob = self.kronjob
         return Subject(
             kronjob.name,
@@ -76,24 +76,26 @@ def add_files(parser: _ActionsContainer) -> None:
 
 
 def add_source(parser: _ActionsContainer, *, all_namespaces: bool = False) -> None:
-    """Files or a cluster."""
+    """Options for files or a cluster."""
     add_files(parser)
     add_cluster(parser, all_namespaces=all_namespaces)
 
 
+def moment_s(arguments: Namespace) -> int:
+    """`--at`, or now, in whole seconds. Nothing else in kronctl reads the wall clock."""
+    at: datetime | None = arguments.at
+    return to_seconds(datetime.now(UTC) if at is None else at)
+
+
 def is_kronjob(manifest: Manifest) -> bool:
-    """Whether it is a KronJob, or was plainly meant to be one: of a misspelt kind or group."""
-    return _is_spelled(manifest) or manifest.is_meant_as(KRONJOB, GROUP)
-
-
-def _is_spelled(manifest: Manifest) -> bool:
-    """Whether its kind and group are right; it may lack its apiVersion."""
+    """Whether it is a KronJob, or one with a misspelt kind or group; apiVersion may be missing."""
     version = manifest.api_version
-    return manifest.kind == KRONJOB and (not version or version.startswith(f"{GROUP}/"))
+    is_spelled = manifest.kind == KIND and (not version or version.startswith(f"{GROUP}/"))
+    return is_spelled or manifest.is_meant_as(KIND, GROUP)
 
 
-def placed(content: dict[str, Any], namespace: str | None) -> dict[str, Any]:
-    """The object in the namespace that applies to it."""
+def placed(content: Object, namespace: str | None) -> Object:
+    """The object with its namespace; `namespace` if it names none."""
     metadata = content.get("metadata")
     if not isinstance(metadata, dict) or metadata.get("namespace"):
         return content
@@ -106,43 +108,43 @@ def problem_finding(manifest: Manifest, problem: FieldProblem) -> Finding:
     where = problem.path or "this object"
     place = manifest.place_of(problem.path, at_key=problem.code is Code.FIELD_UNKNOWN)
     place = manifest.column_of(problem.path, place, problem.message)
-    return manifest.text.finding(place, problem.code, f"{where}: {problem.message}", problem.fix)
+    return manifest.file.finding(problem.code, f"{where}: {problem.message}", *place, problem.fix)
 
 
-def read_files(paths: Sequence[str], namespace: str | None) -> list[Found]:
-    """The KronJobs of manifests; a `ConfigurationError` with everything that is wrong."""
+def read_files(paths: Sequence[str], namespace: str | None) -> list[FoundKronJob]:
+    """The KronJobs of manifests; a `ConfigurationError` with all errors if there are any."""
     manifests = read_manifests(paths)
     findings = list(manifests.findings)
-    found: list[Found] = []
+    found: list[FoundKronJob] = []
     for manifest in filter(is_kronjob, manifests.objects):
         content = placed(manifest.content, namespace)
-        try:
-            if not _is_spelled(manifest):
-                raise InvalidSpec(find_problems(content))
-            kronjob = read_kronjob(content)
-        except InvalidSpec as error:
-            findings += [problem_finding(manifest, problem) for problem in error.problems]
-        else:
+        problems = find_problems(content)
+        findings += [problem_finding(manifest, problem) for problem in problems]
+        if not problems:
             is_placed = bool(manifest.namespace or namespace)
-            found.append(Found(kronjob, content, manifest.text.path, manifest.line, is_placed))
+            found.append(
+                FoundKronJob(
+                    read_kronjob(content), content, manifest.file.path, manifest.line, is_placed
+                )
+            )
     if findings:
         raise ConfigurationError(findings, 0)
     return found
 
 
-def note_namespace(found: Sequence[Found], terminal: Terminal) -> None:
-    """Say so where a namespace was not said: chosen times follow from it."""
+def note_namespace(found: Sequence[FoundKronJob], terminal: Terminal) -> None:
+    """Note which KronJobs name no namespace: their chosen times follow from it."""
     places = [f"{each.path}:{each.line}" for each in found if not each.is_placed]
     if places:
         more = f" and {len(places) - 1} more" if len(places) > 1 else ""
         terminal.error(
-            f"note: {places[0]}{more} names no namespace, so it is taken as {DEFAULT_NAMESPACE}; "
-            "-n names another, and chosen times follow from it"
+            f"note: {places[0]}{more} names no namespace; {DEFAULT_NAMESPACE} is used, and chosen "
+            "times follow from it (-n names another)"
         )
 
 
 def find_subject(arguments: Namespace, terminal: Terminal) -> Subject:
-    """The KronJob that the command line names, of a file or of the cluster."""
+    """The KronJob that the command line names, from a file or from the cluster."""
     check_source(arguments)
     if not arguments.file:
         if arguments.name is None:
@@ -156,11 +158,11 @@ def find_subject(arguments: Namespace, terminal: Terminal) -> Subject:
         note_namespace(known, terminal)
         return known[0].subject
     names = ", ".join(each.kronjob.identity for each in known[:5])
-    message = f"there are {len(known)} KronJobs" if known else "there is no KronJob in the files"
+    message = f"the files have {len(known)} KronJobs" if known else "the files have no KronJob"
     raise KronError(Code.JOB_UNKNOWN, message, fix=f"name one of {names}" if known else "")
 
 
-def pick(known: Sequence[Found], name: Name) -> Found:
+def pick(known: Sequence[FoundKronJob], name: Name) -> FoundKronJob:
     """The one KronJob of this name."""
     found = [
         each
@@ -174,14 +176,12 @@ def pick(known: Sequence[Found], name: Name) -> Found:
         message = f"{len(found)} KronJobs are called {quoted(name.text)}: {places}"
         raise KronError(Code.JOB_UNKNOWN, message, fix="name the namespace, or another file")
     near = did_you_mean(name.name, (each.kronjob.name for each in known))
-    raise KronError(Code.JOB_UNKNOWN, f"there is no KronJob {quoted(name.text)}", fix=near)
+    raise KronError(Code.JOB_UNKNOWN, f"the KronJob {quoted(name.text)} does not exist", fix=near)
 
 
-def _from_cluster(arguments: Namespace, name: Name) -> Found:
-    from kron.kube.client.resources import KRONJOBS
-
-    async def ask(client: Client, namespace: str) -> dict[str, Any]:
+def _from_cluster(arguments: Namespace, name: Name) -> FoundKronJob:
+    async def ask(client: Client, namespace: str) -> Object:
         return await client.get(KRONJOBS, name.namespace or namespace, name.name)
 
     content = reach(arguments, ask)
-    return Found(read_kronjob(content), content)
+    return FoundKronJob(read_kronjob(content), content)

@@ -1,97 +1,61 @@
-"""Manifests: the objects of YAML and JSON files, each with the place of every field."""
+"""Manifests: the objects of YAML and JSON files, with the position of every field."""
 
 from __future__ import annotations
 
 import os
 import re
-import stat
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
-from kron.console.input import standard_input
+from kron.console.terminal import standard_input
 from kron.core.errors import SHOWN_PROBLEMS, Code, KronError, did_you_mean, quoted
-from kron.core.frozen import Frozen, derived
+from kron.core.frozen import Frozen
 from kron.core.limits import DEFAULT_LIMITS
-from kron.jobs.finding import Finding, Severity
+from kron.jobs.finding import Finding
 from kron.jobs.source import STANDARD_INPUT
-from kron.kube.kronctl.nodes import Node, NodeError, Place, Repeated, read_nodes
+from kron.kube.api_object import Object, member, text
+from kron.kube.kronctl.values import find_field, read_values
+from kron.yaml_text.file_text import BYTE_ORDER_MARK, FileText, files_below
+from kron.yaml_text.tree import NodeType, Repeated, YamlError, YamlNode
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
+TextRange = tuple[int, int]
+"""[start, end) in the characters of a text."""
 SUFFIXES = (".yaml", ".yml", ".json")
 _STEP = re.compile(r'\["([^"]++)"\]|([^.\[\]]++)|\[([0-9]{1,9}+)\]')
 _COLUMN = re.compile(r"column ([0-9]{1,6}+): ")
-_BYTE_ORDER_MARK = "\ufeff"
 _LIST = "List"
 _LISTS = (_LIST, "KronJobList", "CronJobList")
-
-
-class Text(Frozen):
-    """A file's text and where its lines begin."""
-
-    path: str
-    text: str
-    starts: tuple[int, ...] = derived()
-
-    def __post_init__(self) -> None:
-        starts = [0, *(match.end() for match in re.finditer("\n", self.text))]
-        self._derive(starts=tuple(starts))
-
-    def line_of(self, offset: int) -> int:
-        """The number of the line that holds the offset, counted from 1."""
-        return bisect_right(self.starts, offset)
-
-    def finding(
-        self,
-        place: Place,
-        code: str,
-        message: str,
-        fix: str = "",
-        *,
-        severity: Severity = Severity.ERROR,
-    ) -> Finding:
-        """Something about a place, as far as it lies on its first line."""
-        line = self.line_of(place.start)
-        first = self.starts[line - 1]
-        last = self.starts[line] - 1 if line < len(self.starts) else len(self.text)
-        end = max(place.start + 1, min(place.end, last))
-        shown = self.text[first:last].rstrip("\r")
-        return Finding(
-            severity, code, message, self.path, line, place.start - first, end - first, fix, shown
-        )
 
 
 class Manifest(Frozen):
     """One object of a file."""
 
-    text: Text
-    node: Node
-    content: dict[str, Any]
+    file: FileText
+    root: YamlNode
+    content: Object
 
     @property
     def kind(self) -> str:
         """Its kind, or ''."""
-        return _word(self.content.get("kind"))
+        return text(self.content, "kind")
 
     @property
     def api_version(self) -> str:
         """Its group and version, or ''."""
-        return _word(self.content.get("apiVersion"))
+        return text(self.content, "apiVersion")
 
     @property
     def name(self) -> str:
         """Its name, or ''."""
-        return _word(_mapping(self.content.get("metadata")).get("name"))
+        return text(member(self.content, "metadata"), "name")
 
     @property
     def namespace(self) -> str:
         """The namespace that it names, or ''."""
-        return _word(_mapping(self.content.get("metadata")).get("namespace"))
+        return text(member(self.content, "metadata"), "namespace")
 
     def is_meant_as(self, kind: str, group: str) -> bool:
-        """Whether it is of this kind of this group, or was plainly meant to be."""
+        """Whether it is of this kind and group, or one of them is misspelt."""
         said, slash, _ = self.api_version.rpartition("/")
         if said == group and not self.kind.endswith(_LIST):
             return bool(did_you_mean(self.kind, (kind,)))
@@ -101,51 +65,49 @@ class Manifest(Frozen):
     @property
     def line(self) -> int:
         """Where it begins."""
-        return self.text.line_of(self.node.place.start)
+        return self.file.line_of(self.root.start)
 
-    def place_of(self, path: str, *, at_key: bool = False) -> Place:
-        """Where a field stands or, if it does not, the last on the way to it that does.
+    def place_of(self, path: str, *, at_key: bool = False) -> TextRange:
+        """Where a field stands or, if it is missing, the last field on the way to it.
 
-        A value that is one word or number is pointed at itself, a larger one at its key.
+        The place of a text or number is its own; that of a larger value is its key.
         """
-        node = self.node
-        start = node.place.start
-        place = Place(start, start + 1)
+        node = self.root
+        place = (node.start, node.start + 1)
         for step in _STEP.finditer(path):
-            below = None
-            name = step[1] or step[2]
-            if name is not None and node.fields is not None:
-                below, key = node.fields.get(name), node.keys.get(name)
-                if below is None:
+            if step[3] is None:
+                found = find_field(node, step[1] or step[2])
+                if found is None:
                     break
-                place = key if key is not None else below.place
-            elif step[3] is not None and node.items is not None and int(step[3]) < len(node.items):
-                below = node.items[int(step[3])]
-                place = Place(below.place.start, below.place.start + 1)
-            if below is None:
-                break
-            node = below
-        is_shown = node.is_scalar and node.place.end > node.place.start and not at_key
-        return node.place if is_shown else place
+                key, node = found
+                place = (key.start, key.end)
+            else:
+                items = node.children if node.type is NodeType.SEQUENCE else []
+                if int(step[3]) >= len(items):
+                    break
+                node = items[int(step[3])].resolved
+                place = (node.start, node.start + 1)
+        is_own = node.is_scalar and node.end > node.start and not at_key
+        return (node.start, node.end) if is_own else place
 
-    def column_of(self, path: str, place: Place, message: str) -> Place:
-        """The place within a text that a message says with `column N: `, if that can be told."""
+    def column_of(self, path: str, place: TextRange, message: str) -> TextRange:
+        """The place within a text that a message names with `column N: `, if it can be found."""
         column = _COLUMN.match(message)
-        value: Any = self.content
+        value: object = self.content
         for step in path.split("."):
             value = value.get(step) if isinstance(value, dict) else None
         if column is None or not isinstance(value, str):
             return place
-        said = self.text.text[place.start : place.end]
+        start, end = place
+        said = self.file.text[start:end]
         quote = 1 if said[:1] in ("'", '"') else 0
         if said[quote : len(said) - quote] != value:  # folded, or with escapes
             return place
-        start = place.start + quote + int(column[1]) - 1
-        return Place(min(start, place.end - 1), place.end - quote)
+        return (min(start + quote + int(column[1]) - 1, end - 1), end - quote)
 
 
 class Manifests(Frozen):
-    """All objects of all files, and what is wrong with finding and reading them."""
+    """All objects of all files, and the errors in finding and reading them."""
 
     objects: tuple[Manifest, ...]
     findings: tuple[Finding, ...]
@@ -176,44 +138,22 @@ def _files(path: str, findings: list[Finding]) -> Iterator[str]:
         yield path
         return
 
-    def fail(error: OSError) -> None:
-        name = str(error.filename)
-        problem = KronError(Code.FILE_UNREADABLE, f"{name} cannot be read: {error.strerror}")
-        findings.append(Finding.of_error(problem, name))
-
-    found: list[str] = []
-    for directory, names, files in os.walk(path, onerror=fail):
-        names[:] = [name for name in names if not name.startswith(".")]
-        found += [
-            os.path.join(directory, name)  # noqa: PTH118
-            for name in files
-            if name.endswith(SUFFIXES) and not name.startswith(".")
-        ]
-    found = [file for file in found if not _is_pipe(file)]  # one that is meant is named itself
+    # Only a pipe that is named is read: opening it waits for its writer.
+    below = files_below(path, SUFFIXES, findings)
+    found = [file for file in below if not Path(file).is_fifo()]
     if not found:
         message = f"{path} has no manifest: no file in it ends in {', '.join(SUFFIXES)}"
         findings.append(Finding.of_error(KronError(Code.FILE_MISSING, message), path))
-    yield from sorted(found)
-
-
-def _is_pipe(path: str) -> bool:
-    try:
-        return stat.S_ISFIFO(os.stat(path).st_mode)  # noqa: PTH116
-    except (OSError, ValueError):
-        return False
+    yield from found
 
 
 def _read(path: str) -> bytes:
     most = DEFAULT_LIMITS.file_bytes
     try:
-        # A pipe is waited for, until its writer has closed it. A device may wait for a line that
-        # nobody calls, so it is opened without waiting; what it then has is read to its end, too.
-        waiting = 0 if _is_pipe(path) else os.O_NONBLOCK
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | waiting), "rb") as file:
-            os.set_blocking(file.fileno(), True)
+        with open(path, "rb") as file:  # noqa: PTH123
             data = file.read(most + 1)
     except FileNotFoundError:
-        raise KronError(Code.FILE_MISSING, f"there is no {path}") from None
+        raise KronError(Code.FILE_MISSING, f"{path} does not exist") from None
     except (OSError, ValueError) as error:  # a NUL in a path is a ValueError
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise KronError(Code.FILE_UNREADABLE, f"{path} cannot be read: {why}") from None
@@ -225,72 +165,57 @@ def _read(path: str) -> bytes:
 
 def _objects(path: str, data: bytes, findings: list[Finding]) -> Iterator[Manifest]:
     try:
-        text = Text(path, data.decode().removeprefix(_BYTE_ORDER_MARK))
+        file = FileText(path, data.decode().removeprefix(BYTE_ORDER_MARK))
     except UnicodeDecodeError as error:
-        before = Text(path, data[: error.start].decode())
-        byte = data[error.start]
-        message = f"the byte 0x{byte:02x} is not UTF-8"
+        before = FileText(path, data[: error.start].decode())
         end = len(before.text)
-        findings.append(before.finding(Place(end, end + 1), Code.TEXT, message))
+        message = f"the byte 0x{data[error.start]:02x} is not UTF-8"
+        findings.append(before.finding(Code.TEXT, message, end, end + 1))
         return
-    repeated: list[Repeated] = []
+    repeated: Repeated = []
     try:
-        for document in read_nodes(text.text, repeated):
-            yield from _members(text, document, findings)
-    except NodeError as error:
-        findings.append(text.finding(error.place, error.code, error.message, error.fix))
-    for each in repeated[:SHOWN_PROBLEMS]:
-        message = f"the key {quoted(each.key)} stands twice in one mapping"
-        findings.append(text.finding(each.place, Code.FIELD_REPEATED, message, "leave one out"))
+        for root, value in read_values(file.text, repeated):
+            yield from _members(file, root, value, findings)
+    except YamlError as error:
+        findings.append(file.finding(error.code, error.message, error.start, error.end, error.fix))
+    for key, _ in repeated[:SHOWN_PROBLEMS]:
+        message = f"the key {quoted(key.resolved.value)} is given twice"
+        finding = file.finding(Code.FIELD_REPEATED, message, key.start, key.end, "leave one out")
+        findings.append(finding)
 
 
-def _members(text: Text, node: Node, findings: list[Finding]) -> Iterator[Manifest]:
-    """The object that a document is, or those of the list that it is."""
-    if node.is_scalar and node.scalar is None:
-        return  # nothing between two `---`
-    if node.fields is None:
-        start = node.place.start
-        message = "this is no object of Kubernetes: it has no apiVersion and kind"
-        findings.append(text.finding(Place(start, start + 1), Code.TEXT, message))
+def _members(
+    file: FileText, node: YamlNode, value: object, findings: list[Finding]
+) -> Iterator[Manifest]:
+    """The object of a document, or all objects if it is a list."""
+    if value is None:
+        return  # an empty document
+    if not isinstance(value, dict):
+        message = "this is not a Kubernetes object: it has no apiVersion and kind"
+        findings.append(file.finding(Code.TEXT, message, node.start, node.start + 1))
         return
-    if (items := _items(node)) is None:
-        yield Manifest(text, node, node.value)
+    items = _items(value)
+    listed = find_field(node, "items")
+    if items is None or listed is None:
+        yield Manifest(file, node, value)
         return
-    for item in items:
-        yield from _members(text, item, findings)
+    for below, item in zip(listed[1].children, items, strict=True):
+        yield from _members(file, below.resolved, item, findings)
 
 
-def _items(node: Node) -> list[Node] | None:
-    """The objects of a list, of whatever kind; None if it is none."""
-    assert node.fields is not None
-    kind, items = node.fields.get("kind"), node.fields.get("items")
-    name = kind.scalar if kind is not None else None
-    if not isinstance(name, str) or not name.endswith(_LIST):
+def _items(value: Object) -> list[object] | None:
+    """The objects of a list of any kind; None if it is not a list."""
+    kind, items = text(value, "kind"), value.get("items")
+    if not kind.endswith(_LIST) or not isinstance(items, list):
         return None
-    if items is None or items.items is None:
-        return None
-    if name not in _LISTS and any(item.fields is None for item in items.items):
-        return None  # its name ends so by chance
-    return items.items if name == _LIST else [_typed(node, item) for item in items.items]
-
-
-def _typed(listed: Node, item: Node) -> Node:
-    """An item with the kind and the version that its list says, as the API server writes lists."""
-    if item.fields is None or "kind" in item.fields:
-        return item
-    assert listed.fields is not None
-    node = Node(item.place)
-    kind = Node(listed.fields["kind"].place)
-    kind.scalar = str(listed.fields["kind"].scalar).removesuffix(_LIST)
-    version = listed.fields.get("apiVersion")
-    said = {"kind": kind} if version is None else {"apiVersion": version, "kind": kind}
-    node.fields, node.keys = {**said, **item.fields}, item.keys
-    return node
-
-
-def _word(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+    if kind not in _LISTS and not all(isinstance(item, dict) for item in items):
+        return None  # a resource whose own name ends in List
+    if kind == _LIST:
+        return items
+    # The API server leaves the kind and the version out of items.
+    said = {"apiVersion": value.get("apiVersion"), "kind": kind.removesuffix(_LIST)}
+    typed = {name: each for name, each in said.items() if each is not None}
+    return [
+        {**typed, **item} if isinstance(item, dict) and "kind" not in item else item
+        for item in items
+    ]

@@ -1,4 +1,4 @@
-"""The kronctl program: its commands, what it says of itself, and its exit codes."""
+"""The kronctl program: its commands, its help and its exit codes."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ OK = 0
 INVALID = 1
 FAILED = 2
 EXIT_CODES = {
-    OK: "done, and nothing is wrong",
-    INVALID: "something is invalid or was not found: a manifest, a KronJob, a run that failed",
-    FAILED: "the command line is wrong, a file cannot be read or written, or the cluster refused "
-    "or cannot be reached",
+    OK: "success",
+    INVALID: "something is invalid or does not exist (a manifest, a KronJob), or a run has failed",
+    FAILED: "the command line is wrong, a file cannot be read or written, or the cluster refuses "
+    "the request or cannot be reached",
 }
 
 COMMANDS = {
-    "explain": "say why a KronJob runs when it runs",
+    "explain": "explain why a KronJob runs when it runs",
     "next": "show the coming runs of a KronJob",
     "list": "list KronJobs with their next run",
-    "suspend": "let KronJobs start no more runs",
+    "suspend": "stop KronJobs from starting runs",
     "resume": "let suspended KronJobs start runs again",
     "trigger": "start a run of a KronJob now, outside any period",
     "validate": "check manifests, without a cluster",
@@ -31,17 +31,17 @@ COMMANDS = {
 }
 
 PLUGIN = "kubectl-kron"
-"""Another name that it is installed by, so that `kubectl kron` finds it."""
+"""The name under which `kubectl kron` finds it."""
 
 _SYSTEM = (Code.FILE_UNREADABLE, Code.FILE_UNWRITABLE, Code.CLUSTER)
-_NOT_FOUND = 404
 
 
 def _exit_code(error: KronError) -> int:
     from kron.jobs.configuration import ConfigurationError
+    from kron.kube.client.errors import NOT_FOUND, ApiError
 
     if error.code is Code.API:
-        return INVALID if getattr(error, "status", 0) == _NOT_FOUND else FAILED
+        return INVALID if isinstance(error, ApiError) and error.status == NOT_FOUND else FAILED
     if isinstance(error, ConfigurationError):
         is_failed = any(not finding.line for finding in error.findings)  # of a file as a whole
     else:
@@ -51,16 +51,16 @@ def _exit_code(error: KronError) -> int:
 
 KRONCTL = Program(
     name="kronctl",
-    summary="look after KronJobs: explain, check, suspend, trigger and migrate them",
+    summary="manage KronJobs: explain, check, suspend, trigger and migrate them",
     introduction="""\
-kronctl looks after the KronJobs of a Kubernetes cluster, in which kron-operator makes their Jobs at
-the second that was chosen for each. It explains every choice, checks manifests without a cluster,
-and turns CronJobs into KronJobs. `kubectl kron` is the same command.""",
+kronctl manages the KronJobs of a Kubernetes cluster, in which kron-operator creates each Job at the
+second that was chosen for it. It explains every choice, checks manifests without a cluster, and
+turns CronJobs into KronJobs. `kubectl kron` is the same command.""",
     package="kron.kube.kronctl.commands",
     commands=COMMANDS,
     groups={},
     examples=(
-        ("kronctl next prod/backup", "when does the KronJob `backup` of `prod` run?"),
+        ("kronctl next prod/backup", "when does the KronJob `backup` in `prod` run?"),
         ("kronctl explain backup -f backup.yaml", "why then? (without a cluster)"),
         ("kronctl validate -f manifests/", "are these manifests right?"),
         ("kronctl migrate -A --spread auto", "what would my CronJobs look like?"),
@@ -69,13 +69,13 @@ and turns CronJobs into KronJobs. `kubectl kron` is the same command.""",
     wrong_usage=FAILED,
     system_refused=FAILED,
     exit_code=_exit_code,
-    note="The cluster is kubectl's: that of --kubeconfig, KUBECONFIG or ~/.kube/config.",
+    note="It uses kubectl's cluster: that of --kubeconfig, KUBECONFIG or ~/.kube/config.",
     job_names="kronctl list --format names",
 )
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run a command line, under the name that it was called by."""
+    """Run a command line, under the name by which the program was called."""
     program = sys.argv[0].rpartition("/")[2] if words is None and sys.argv else ""
     return (_as_plugin() if program == PLUGIN else KRONCTL).main(words)
 

@@ -1,1 +1,1 @@
-"""One module a sub-command, imported when it is used; kron.console.program says what is in it."""
+"""One module for each sub-command, imported when it is used; see kron.console.program."""

@@ -1,25 +1,17 @@
-"""`kronctl explain`: one decision in full, as a person reads it or as JSON."""
+"""`kronctl explain`: one decision in full, for people or as JSON."""
 
 from __future__ import annotations
 
-from kron.console.explanation import (
-    add_all_draws,
-    explain,
-    explanation_document,
-    explanation_lines,
-)
-from kron.console.parser import Parser, add_at, add_format
-from kron.console.terminal import Terminal
-from kron.kube.kronctl.kronjobs import add_source, find_subject
-from kron.kube.kronctl.moment import moment_s
+from argparse import Namespace
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import Namespace
+from kron.console.parser import Parser, add_at, add_format
+from kron.console.questions import add_all_draws, show_explanation
+from kron.console.terminal import Terminal
+from kron.kube.kronctl.kronjobs import add_source, find_subject, moment_s
 
 DESCRIPTION = """\
-Say why a KronJob runs when it runs: what its schedule means, the window, the seed and its hash,
-every draw and why it was taken or rejected. What it says is what kron-operator does.
+Explain why a KronJob runs when it runs: what its schedule means, the window, the seed and its hash,
+every draw and why it was accepted or rejected. kron-operator decides in exactly this way.
 
 A moment (--at) means, in this order: the period with that nominal instant, the period chosen for
 that second, the period open then (the latest, if there are several), the next period."""
@@ -31,7 +23,6 @@ EXAMPLES = (
 
 
 def add_arguments(parser: Parser) -> None:
-    """The arguments of the command."""
     parser.add_argument(
         "name", metavar="JOB", nargs="?", help="a KronJob's name, or NAMESPACE/NAME"
     )
@@ -42,12 +33,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    """Run the command."""
-    explanation = explain(find_subject(arguments, terminal), moment_s(arguments))
-    if arguments.format == "json":
-        document = {"schema": "kronctl.explain/1", **explanation_document(explanation)}
-        terminal.print_json(document)
-        return 0
-    for line in explanation_lines(explanation, terminal, all_draws=arguments.all_draws):
-        terminal.print(line)
+    subject = find_subject(arguments, terminal)
+    at_s = moment_s(arguments)
+    show_explanation(subject, at_s, arguments, terminal, schema="kronctl.explain/1")
     return 0

@@ -2,68 +2,70 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Callable
 from contextlib import suppress
 from fnmatch import fnmatchcase
 
-from kron.console.listing import (
-    IN,
-    NEXT_RUN,
-    add_sorting,
-    next_cells,
-    next_fields,
-    next_first,
-    next_runs,
-)
+from kron.answers.listing import IN, NEXT_RUN, next_cells, next_fields, next_first
 from kron.console.parser import Parser, add_at, add_format
+from kron.console.questions import add_sorting, next_runs
 from kron.console.table import table
 from kron.console.terminal import Terminal
 from kron.core.decision import Decision
 from kron.core.frozen import Frozen
 from kron.core.instant import to_text
+from kron.kube.api_object import Object, member
+from kron.kube.client.resources import KRONJOBS
 from kron.kube.kronctl.cluster import check_source, find_all, reach
-from kron.kube.kronctl.kronjobs import Found, add_source, note_namespace, read_files
-from kron.kube.kronctl.moment import moment_s
+from kron.kube.kronctl.kronjobs import (
+    FoundKronJob,
+    add_source,
+    moment_s,
+    note_namespace,
+    read_files,
+)
 from kron.kube.resource.kronjob import read_kronjob
 from kron.kube.resource.problem import InvalidSpec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
     from typing import Any
 
     from kron.kube.client.client import Client
 
 DESCRIPTION = """\
 List KronJobs with their next run, how the last period ended and how many of their Jobs are active.
-A KronJob that is suspended has no next run, and neither has one whose constraints reject its next
-twenty thousand periods. One of the cluster whose spec is invalid is listed as such; manifests with
-errors are refused, as `kronctl validate` would."""
+A suspended KronJob has no next run, and neither has one whose constraints reject its next twenty
+thousand periods. KronJobs of the cluster with an invalid spec are listed as invalid; manifests with
+errors are refused, as by `kronctl validate`."""
 EXAMPLES = (
-    ("kronctl list -A", "those of all namespaces, the next one first"),
-    ("kronctl list -n prod -l team=data --sort name", "some of those of one namespace, by name"),
-    ("kronctl list -f manifests/", "those of manifests, without a cluster"),
+    ("kronctl list -A", "the KronJobs of all namespaces, the next run first"),
+    ("kronctl list -n prod -l team=data --sort name", "some KronJobs of one namespace, by name"),
+    ("kronctl list -f manifests/", "the KronJobs of manifests, without a cluster"),
 )
 
 
-class Listed(Frozen):
-    """A KronJob, or one that is not valid, and its next run if it has one."""
+class ListedKronJob(Frozen):
+    """A KronJob, valid or not, and its next run if it has one."""
 
-    namespace: str
-    name: str
-    content: dict[str, Any]
-    found: Found | None
+    content: Object
+    found: FoundKronJob | None
     decision: Decision | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.content["metadata"]["name"])
 
     @property
     def identity(self) -> str:
         """Its namespace and name."""
-        return f"{self.namespace}/{self.name}"
+        return f"{self.content['metadata']['namespace']}/{self.name}"
 
     def status(self, key: str) -> Any:
         """A field of its status."""
-        status = self.content.get("status")
-        return status.get(key) if isinstance(status, dict) else None
+        return member(self.content, "status").get(key)
 
     @property
     def active(self) -> int:
@@ -72,20 +74,19 @@ class Listed(Frozen):
         return len(active) if isinstance(active, list) else 0
 
 
-_ORDERS: dict[str, Callable[[Listed], tuple[object, ...]]] = {
+_ORDERS: dict[str, Callable[[ListedKronJob], tuple[object, ...]]] = {
     "next": lambda listed: (next_first(listed.decision), listed.identity),
     "name": lambda listed: (listed.identity,),
 }
 
 
 def add_arguments(parser: Parser) -> None:
-    """The arguments of the command."""
     add_sorting(parser, tuple(_ORDERS))
     parser.add_argument(
         "--name", metavar="PATTERN", help="only names that match, with * and ? as in a shell"
     )
     parser.add_argument(
-        "-l", "--selector", default="", metavar="LABELS", help="only those with these labels"
+        "-l", "--selector", default="", metavar="LABELS", help="only KronJobs with these labels"
     )
     add_at(parser, "the moment to look ahead from")
     add_format(parser, names="one NAMESPACE/NAME a line")
@@ -93,7 +94,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    """Run the command."""
     check_source(arguments)
     at_s = moment_s(arguments)
     known = _of_files(arguments, terminal) if arguments.file else _of_cluster(arguments)
@@ -118,42 +118,37 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _with_runs(listed: list[Listed], at_s: int, terminal: Terminal) -> list[Listed]:
-    """The same with their next runs. Two of them may have one name, in files."""
+def _with_runs(listed: list[ListedKronJob], at_s: int, terminal: Terminal) -> list[ListedKronJob]:
+    """The same with their next runs. In files, two may have the same name."""
     valid = [each.found.kronjob.job for each in listed if each.found is not None]
     runs = iter(list(next_runs(valid, at_s, terminal)))
     return [each if each.found is None else each.replace(decision=next(runs)) for each in listed]
 
 
-def _of_files(arguments: Namespace, terminal: Terminal) -> list[Listed]:
+def _of_files(arguments: Namespace, terminal: Terminal) -> list[ListedKronJob]:
     known = read_files(arguments.file, arguments.namespace)
     note_namespace(known, terminal)
-    return [
-        Listed(found.kronjob.namespace, found.kronjob.name, found.content, found) for found in known
-    ]
+    return [ListedKronJob(found.content, found) for found in known]
 
 
-def _of_cluster(arguments: Namespace) -> list[Listed]:
-    from kron.kube.client.resources import KRONJOBS
-
-    async def ask(client: Client, namespace: str) -> list[dict[str, Any]]:
+def _of_cluster(arguments: Namespace) -> list[ListedKronJob]:
+    async def ask(client: Client, namespace: str) -> list[Object]:
         within = None if arguments.all_namespaces else namespace
         return await find_all(client, KRONJOBS, within, arguments.selector)
 
     return list(map(_listed, reach(arguments, ask)))
 
 
-def _listed(content: dict[str, Any]) -> Listed:
-    metadata = content["metadata"]
+def _listed(content: Object) -> ListedKronJob:
     found = None
-    with suppress(InvalidSpec):  # it is listed as such
-        found = Found(read_kronjob(content), content)
-    return Listed(metadata["namespace"], metadata["name"], content, found)
+    with suppress(InvalidSpec):  # it is listed as invalid
+        found = FoundKronJob(read_kronjob(content), content)
+    return ListedKronJob(content, found)
 
 
-def _print(listed: list[Listed], at_s: int, terminal: Terminal, *, is_file: bool) -> None:
+def _print(listed: list[ListedKronJob], at_s: int, terminal: Terminal, *, is_file: bool) -> None:
     if not listed:
-        terminal.error("no KronJobs are there; -A looks in all namespaces, -f in files")
+        terminal.error("no KronJobs were found; -A looks in all namespaces, -f in files")
         return
     others = ("SCHEDULE", "FILE") if is_file else ("LAST", "ACTIVE", "SCHEDULE")
     head = ("NAME", NEXT_RUN, IN, *others)
@@ -162,14 +157,13 @@ def _print(listed: list[Listed], at_s: int, terminal: Terminal, *, is_file: bool
     for line in table(terminal, head, rows, right=(IN, "ACTIVE"), styles=styles):
         terminal.print(line)
     if any(each.found is None for each in listed):
-        terminal.error("note: what is invalid is in its status: kubectl describe kronjob NAME")
+        terminal.error("note: kubectl describe kronjob NAME shows why one is invalid")
 
 
-def _row(listed: Listed, at_s: int, *, is_file: bool) -> tuple[str, ...]:
+def _row(listed: ListedKronJob, at_s: int, *, is_file: bool) -> tuple[str, ...]:
     found = listed.found
     if found is None:
-        spec = listed.content.get("spec")
-        text = str(spec.get("schedule", "")) if isinstance(spec, dict) else ""
+        text = str(member(listed.content, "spec").get("schedule", ""))
         cells = ("invalid", "")
     else:
         text = found.kronjob.schedule_text
@@ -180,10 +174,10 @@ def _row(listed: Listed, at_s: int, *, is_file: bool) -> tuple[str, ...]:
     return listed.identity, *cells, listed.status("lastOutcome") or "", str(listed.active), text
 
 
-def _document(listed: Listed) -> dict[str, Any]:
+def _document(listed: ListedKronJob) -> Object:
     found = listed.found
     return {
-        "namespace": listed.namespace,
+        "namespace": listed.content["metadata"]["namespace"],
         "name": listed.name,
         "identity": listed.identity,
         "path": (found and found.path) or None,

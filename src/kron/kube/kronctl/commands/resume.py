@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from kron.console.parser import Parser
-from kron.console.terminal import Terminal
-from kron.kube.kronctl.suspension import add_names, change_all
+from argparse import Namespace
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import Namespace
+from kron.console.terminal import Terminal
+from kron.kube.kronctl.commands.suspend import add_arguments, change_all
+
+__all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "run"]
 
 DESCRIPTION = """\
-Resume KronJobs that are suspended. Of the periods that came due meanwhile only the latest may still
-run, if its deadline allows. It takes spec.policy.suspend away; a KronJob whose schedule text says
-suspend itself has to be edited there."""
+Resume suspended KronJobs. Of the periods that were due meanwhile, only the latest may still run, if
+its deadline allows. This removes spec.policy.suspend; if the schedule text sets suspend, edit the
+text instead."""
 EXAMPLES = (
-    ("kronctl resume prod/backup", "one of them"),
+    ("kronctl resume prod/backup", "one KronJob"),
     ("kronctl resume -n prod backup report", "two of one namespace"),
 )
 
 
-def add_arguments(parser: Parser) -> None:
-    """The arguments of the command."""
-    add_names(parser)
-
-
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    """Run the command."""
     return change_all(arguments, terminal, suspended=False)

@@ -1,29 +1,124 @@
-"""`kronctl suspend`: let KronJobs start no more runs."""
+"""`kronctl suspend`: stop KronJobs from starting runs. `resume` is the same with another value.
+
+Both set a field, unless the schedule text sets it already.
+"""
 
 from __future__ import annotations
 
-from kron.console.parser import Parser
+from argparse import Namespace
+
+from kron.console.parser import Parser, add_format
 from kron.console.terminal import Terminal
-from kron.kube.kronctl.suspension import add_names, change_all
+from kron.core.errors import Code, KronError
+from kron.kube.api_object import Object, member
+from kron.kube.client.errors import NOT_FOUND, ApiError
+from kron.kube.client.resources import KRONJOBS
+from kron.kube.kronctl.cluster import Name, add_cluster, is_unknown, name_of, reach
+from kron.kube.resource.kronjob import read_kronjob
+from kron.kube.resource.problem import InvalidSpec
+from kron.kube.resource.schema.model import is_match
+from kron.kube.resource.schema.rules import says_policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from kron.kube.client.client import Client
 
 DESCRIPTION = """\
-Suspend KronJobs: they start no more runs until `kronctl resume`. Jobs that are active go on. It
-sets spec.policy.suspend; a KronJob whose schedule text says suspend has to be edited there."""
+Suspend KronJobs: they start no runs until `kronctl resume`. Active Jobs continue. This sets
+spec.policy.suspend; if the schedule text sets suspend, edit the text instead."""
 EXAMPLES = (
-    ("kronctl suspend prod/backup", "one of them"),
+    ("kronctl suspend prod/backup", "one KronJob"),
     ("kronctl suspend -n prod backup report", "two of one namespace"),
 )
 
 
 def add_arguments(parser: Parser) -> None:
-    """The arguments of the command."""
-    add_names(parser)
+    parser.add_argument(
+        "names", metavar="JOB", nargs="+", help="a KronJob's name, or NAMESPACE/NAME"
+    )
+    add_format(parser)
+    add_cluster(parser)
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    """Run the command."""
     return change_all(arguments, terminal, suspended=True)
+
+
+def change_all(arguments: Namespace, terminal: Terminal, *, suspended: bool) -> int:
+    """Suspend or resume every KronJob that is named, and report each."""
+    names = list(map(name_of, arguments.names))
+
+    async def change(client: Client, default: str) -> int:
+        changes: list[Object] = []
+        for name in names:
+            named = Name(name.namespace or default, name.name)
+            changes.append(await _change(client, named, suspended=suspended))
+            if arguments.format == "text":
+                _print(changes[-1], terminal, suspended=suspended)
+        if arguments.format == "json":
+            suspend, resume = {"schema": "kronctl.suspend/1"}, {"schema": "kronctl.resume/1"}
+            terminal.print_json({**(suspend if suspended else resume), "kronjobs": changes})
+        return int(any(each["error"] for each in changes))
+
+    return reach(arguments, change)
+
+
+async def _change(client: Client, name: Name, *, suspended: bool) -> Object:
+    """What was changed, or why nothing was."""
+    done = {
+        "namespace": name.namespace,
+        "name": name.name,
+        "suspended": None,
+        "changed": False,
+        "error": "",
+    }
+    try:
+        content = await client.get(KRONJOBS, name.namespace, name.name)
+        body = patch_for(content, suspended=suspended)
+        if body is not None:
+            await client.patch(KRONJOBS, name.namespace, name.name, body)
+    except ApiError as error:
+        if error.status != NOT_FOUND or is_unknown(error):
+            raise
+        return {**done, "error": "this KronJob does not exist"}
+    except KronError as error:
+        return {**done, "suspended": not suspended, "error": str(error)}
+    return {**done, "suspended": suspended, "changed": body is not None}
+
+
+def _print(change: Object, terminal: Terminal, *, suspended: bool) -> None:
+    identity = f"{change['namespace']}/{change['name']}"
+    if change["error"]:
+        terminal.error(f"{identity}: {change['error']}")
+    else:
+        terminal.print(f"{identity}: {_said(changed=change['changed'], suspended=suspended)}")
+
+
+def patch_for(content: Object, *, suspended: bool) -> Object | None:
+    """The merge patch that suspends or resumes it; None if nothing has to change."""
+    spec = member(content, "spec")
+    try:
+        said = read_kronjob(_with_suspend(content, None)).schedule.policy.suspend
+    except InvalidSpec:
+        said = False  # it starts no runs, but may be suspended nevertheless
+    is_suspended = said or member(spec, "policy").get("suspend") is True
+    if is_suspended == suspended:
+        return None
+    if said or (suspended and is_match(says_policy("suspend"), spec.get("schedule"))):
+        words = f"@policy(suspend={str(said).lower()})"
+        message = f"its schedule text sets {words}, and a field cannot override that"
+        raise KronError(Code.MODIFIER_REPEATED, message, "edit spec.schedule: remove it there")
+    return {"spec": {"policy": {"suspend": True if suspended else None}}}
+
+
+def _with_suspend(content: Object, value: bool | None) -> Object:
+    """The KronJob with this value, where None is as good as absent."""
+    spec = member(content, "spec")
+    policy = {**member(spec, "policy"), "suspend": value}
+    return {**content, "spec": {**spec, "policy": policy}}
+
+
+def _said(*, changed: bool, suspended: bool) -> str:
+    if suspended:
+        return "suspended; active Jobs continue" if changed else "already suspended"
+    return "resumed" if changed else "not suspended; nothing was changed"

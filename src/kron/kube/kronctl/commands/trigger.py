@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
+
 from kron.console.parser import Parser, add_format
 from kron.console.progress import Progress
 from kron.console.terminal import Terminal
 from kron.core.errors import Code, KronError
-from kron.kube.kronctl.cluster import CONFLICT, Name, add_cluster, find, name_of, reach
+from kron.kube.api_object import Object
+from kron.kube.client.errors import CONFLICT, ApiError
+from kron.kube.client.resources import JOBS, KRONJOBS
+from kron.kube.kronctl.cluster import Name, add_cluster, find, name_of, reach
 from kron.kube.resource.kronjob import read_kronjob
 from kron.kube.resource.run import manual_manifest, read_run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
-    from typing import Any
-
     from kron.kube.client.client import Client
 
 DESCRIPTION = """\
-Make a Job of a KronJob now. It belongs to no period: the next run stays where it was, and it is
-made whatever else is active and whether or not the KronJob is suspended. The Job is called
-<kronjob>-manual-<a few letters>, and goes when the KronJob goes.
+Create a Job of a KronJob now. It belongs to no period: the next run does not move, and the Job is
+created even if others are active or the KronJob is suspended. The Job is called
+<kronjob>-manual-<a few letters>, and is deleted with the KronJob.
 
 With --wait, the exit code is 0 if the Job completes and 1 if it fails or is deleted."""
 EXAMPLES = (
-    ("kronctl trigger prod/backup", "start it, and say the name of its Job"),
+    ("kronctl trigger prod/backup", "start it, and print the name of its Job"),
     ("kronctl trigger backup -n prod --wait && echo done", "wait for its end"),
 )
 LONGEST_JOB_NAME = 63
@@ -32,14 +34,13 @@ MANUAL = "manual-"
 COMPLETE, FAILED, DELETED = "complete", "failed", "deleted"
 """How a Job ends."""
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
-"""Without vowels, so that no word comes of them, and without what is easily misread."""
+"""Without vowels, so that they form no words, and without letters that are easily misread."""
 _MOST_LETTERS = 6
 _TRIES = 10
 _LOOK_S = 0.5
 
 
 def add_arguments(parser: Parser) -> None:
-    """The arguments of the command."""
     parser.add_argument("name", metavar="JOB", help="a KronJob's name, or NAMESPACE/NAME")
     parser.add_argument("--wait", action="store_true", help="wait until the Job has ended")
     add_format(parser)
@@ -47,7 +48,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    """Run the command."""
     name = name_of(arguments.name)
 
     async def trigger(client: Client, default: str) -> int:
@@ -70,16 +70,13 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
 
 
 def suffix(kronjob_name: str, letters: str) -> str:
-    """The end of a manual Job's name: as many letters as its 63 characters leave room for."""
+    """The end of a manual Job's name, with as many letters as fit into its 63 characters."""
     room = LONGEST_JOB_NAME - len(kronjob_name) - len("-") - len(MANUAL)
     return f"{MANUAL}{letters[:room]}"
 
 
-async def _make(client: Client, name: Name) -> dict[str, Any]:
+async def _make(client: Client, name: Name) -> Object:
     import secrets
-
-    from kron.kube.client.errors import ApiError
-    from kron.kube.client.resources import JOBS, KRONJOBS
 
     kronjob = read_kronjob(await client.get(KRONJOBS, name.namespace, name.name))
     for left in reversed(range(_TRIES)):
@@ -90,7 +87,7 @@ async def _make(client: Client, name: Name) -> dict[str, Any]:
         except ApiError as error:
             if error.may_have_happened:
                 name_made = manifest["metadata"]["name"]
-                fix = f"look whether there is a job {name_made} before you trigger again"
+                fix = f"check whether the job {name_made} exists before you trigger again"
                 raise KronError(Code.API, error.message, fix) from None
             if error.status != CONFLICT or not left:  # a name of a few letters may be taken
                 raise
@@ -100,8 +97,6 @@ async def _make(client: Client, name: Name) -> dict[str, Any]:
 async def _outcome(client: Client, name: Name, terminal: Terminal) -> str:
     """How the Job has ended, once it has."""
     import asyncio
-
-    from kron.kube.client.resources import JOBS
 
     with Progress(terminal, f"waiting for {name.name}, seconds:") as progress:
         loop = asyncio.get_running_loop()

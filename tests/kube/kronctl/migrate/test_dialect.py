@@ -16,8 +16,8 @@ from kron.core.instant import from_text, to_text
 from kron.core.parser import parse_schedule
 from kron.core.schedule import Schedule
 from kron.core.zone import load_zone
-from kron.kube.kronctl.daylight import daylight_difference
-from kron.kube.kronctl.dialect import translate
+from kron.kube.kronctl.migrate.clock_changes import daylight_difference
+from kron.kube.kronctl.migrate.dialect import translate
 from tests.soak import examples
 
 YEAR = Path(__file__).parent / "kubernetes_times.jsonl"
@@ -87,7 +87,7 @@ def test_a_zone_in_the_text_is_taken_out_of_it(prefix: str) -> None:
         pytest.param("0 0 * *", "has 4 fields", id="four-fields"),
         pytest.param("0 0 0 * * *", "has 6 fields", id="six-fields"),
         pytest.param("*/0 * * * *", "minute", id="step-of-none"),
-        pytest.param(", * * * *", "names none", id="an-empty-list"),
+        pytest.param(", * * * *", "has no value", id="an-empty-list"),
         pytest.param("@reboot", "@daily", id="reboot"),
         pytest.param("@every 90m", "divides neither an hour nor a day", id="every-90-minutes"),
         pytest.param("@every 30s", "cron has whole minutes", id="every-30-seconds"),

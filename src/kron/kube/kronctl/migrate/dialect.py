@@ -1,8 +1,8 @@
 """Kubernetes' dialect of cron, and the same schedule as Kron spells it.
 
 A CronJob's schedule is read by robfig/cron v3: a step may begin at a number (`5/10`), `?` is `*`,
-a star counts wherever it stands in a list, and the days of a month with a step are a restriction
-(`*/2` beside a weekday means either). What Kron spells alike is left as it is.
+a star counts anywhere in a list, and days of the month with a step are a restriction (`*/2` beside
+a weekday means either). A field that means the same in Kron is not changed.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _LONGEST = 4_096
 
 
 class Translation(Frozen):
-    """A schedule as Kron spells it, the zone that its text named, and what was done to it."""
+    """A schedule as Kron spells it, the zone that its text named, and notes about the changes."""
 
     cron: str
     zone: str
-    """'' if the text names none."""
+    """'' if the text names no zone."""
     notes: tuple[str, ...]
 
 
 class _Field(Frozen):
-    """What Kubernetes reads: the values, and whether a bare star is among the items."""
+    """A field as Kubernetes reads it: its values, and whether an item is a bare star."""
 
     kind: FieldKind
     text: str
@@ -47,7 +47,7 @@ class _Field(Frozen):
 
 
 def translate(text: str) -> Translation:
-    """The schedule of a CronJob as Kron spells it. `KronError` if there is none."""
+    """The schedule of a CronJob as Kron spells it; `KronError` if Kron cannot express it."""
     if len(text) > _LONGEST:
         raise _error(text, f"is longer than {_LONGEST:,} characters")
     zone, rest = _without_zone(text)
@@ -77,7 +77,7 @@ def _field_error(kind: FieldKind, what: str) -> KronError:
 
 
 def _without_zone(text: str) -> tuple[str, str]:
-    """The zone that the text begins with, or '', and the rest."""
+    """The zone at the beginning of the text, or '', and the rest."""
     if not text.startswith(_PREFIXES):
         return "", text.strip()
     zone, space, rest = text.partition("=")[2].partition(" ")
@@ -87,13 +87,13 @@ def _without_zone(text: str) -> tuple[str, str]:
 
 
 def _descriptor(text: str, zone: str) -> Translation:
-    if text in SHORTHANDS:  # in small letters only, as Kubernetes has them
+    if text in SHORTHANDS:  # in lower case only, like Kubernetes
         cron = SHORTHANDS[text]
         return Translation(cron, zone, (f"{text} is spelled {quoted(cron)} in Kron",))
     if text.startswith(_EVERY):
         return _interval(text, zone)
     known = ", ".join(SHORTHANDS)
-    raise _error(text, "is none that Kubernetes knows", fix=f"the short ones are {known}")
+    raise _error(text, "is unknown to Kubernetes", fix=f"the short forms are {known}")
 
 
 def _interval(text: str, zone: str) -> Translation:
@@ -104,7 +104,7 @@ def _interval(text: str, zone: str) -> Translation:
     except ParseError as error:
         raise _error(text, f"has no duration: {error.message}", error.fix) from None
     minutes, odd = divmod(seconds, 60)
-    fix = "write the cron expression that comes nearest, and migrate again"
+    fix = "write the nearest cron expression, and migrate again"
     if part or odd or not minutes:
         raise _error(text, "has no cron expression: cron has whole minutes and no seconds", fix)
     cron = ""
@@ -128,12 +128,12 @@ def _field(kind: FieldKind, text: str) -> _Field:
         mask |= item_mask
         has_star = has_star or is_star
     if not mask:
-        raise _field_error(kind, f"{quoted(text)} names none")
+        raise _field_error(kind, f"{quoted(text)} has no value")
     return _Field(kind, text, mask, has_star)
 
 
 def _item(kind: FieldKind, item: str) -> tuple[int, bool]:
-    """The values of one item, and whether it is a star that restricts nothing."""
+    """The values of one item, and whether it is a star without a restriction."""
     values, slash, step_text = item.partition("/")
     first, hyphen, last = values.partition("-")
     is_star = first in ("*", "?")
@@ -146,13 +146,14 @@ def _item(kind: FieldKind, item: str) -> tuple[int, bool]:
     if slash:
         step = _number(kind, step_text)
         if not hyphen:
-            high = kind.high  # 5/10 goes on to the end
+            high = kind.high  # 5/10 continues to the end
     if not kind.low <= low <= high <= kind.high or not step:
         raise _field_error(kind, f"{quoted(item)} is out of range")
-    mask = 0
-    for value in range(low, high + 1, step):
-        mask |= 1 << value
-    return mask, is_star and step == 1
+    return _mask(low, high, step), is_star and step == 1
+
+
+def _mask(low: int, high: int, step: int) -> int:
+    return sum(1 << value for value in range(low, high + 1, step))
 
 
 def _value(kind: FieldKind, word: str) -> int:
@@ -170,7 +171,7 @@ def _number(kind: FieldKind, word: str) -> int:
 
 
 def _spelled(fields: list[_Field]) -> list[str]:
-    """The fields in Kron's spelling; together the two of days mean what they meant."""
+    """The fields in Kron's spelling; the two day fields together keep their meaning."""
     by_kind = {field.kind: field for field in fields}
     days = by_kind[DAY_OF_MONTH], by_kind[DAY_OF_WEEK]
     either = not any(field.has_star for field in days)
@@ -178,7 +179,7 @@ def _spelled(fields: list[_Field]) -> list[str]:
 
 
 def _spelling(field: _Field, *, either: bool) -> str:
-    """`either`: the field restricts days, so that Kron must not see a star in front."""
+    """`either`: the field restricts days, so it must not begin with a star in Kron."""
     try:
         read = parse_field(field.kind, field.text)
     except ParseError:
@@ -196,13 +197,10 @@ def _spelling(field: _Field, *, either: bool) -> str:
 
 
 def _star(field: _Field) -> str:
-    """`*/s` if that has the same values: in Kron a star in front follows the clock on the wall
-    through daylight saving, as Kubernetes always does."""
+    """`*/s` if that has the same values: with a star in front, Kron follows the wall clock through
+    daylight saving, as Kubernetes always does."""
     low = field.kind.low
     for step in range(1, field.kind.high + 2):
-        mask = 0
-        for value in range(low, field.kind.high + 1, step):
-            mask |= 1 << value
-        if mask == field.mask:
+        if _mask(low, field.kind.high, step) == field.mask:
             return "*" if step == 1 else f"*/{step}"
     return ""

@@ -14,8 +14,8 @@ from kron.core.instant import from_text
 from kron.kube.client.client import Client
 from kron.kube.client.errors import ApiError
 from kron.kube.client.resources import CRONJOBS, KRONJOBS, Resource
-from kron.kube.kronctl.application import PENDING_ANNOTATION, TO_ANNOTATION, apply, planned
-from kron.kube.kronctl.migration import migrate
+from kron.kube.kronctl.migrate.apply import PENDING_ANNOTATION, TO_ANNOTATION, apply, planned
+from kron.kube.kronctl.migrate.migration import migrate
 from tests.kube.kronctl.manifests import cronjob
 
 NOW_S = from_text("2026-03-01T00:00:00Z")
@@ -35,7 +35,7 @@ class Server:
         self.moves = 0
         """How many times the CronJob's status changes under our hands."""
         self.hides = False
-        """Whether the KronJob is there only after it was looked for once."""
+        """Whether the KronJob appears only after the first look for it."""
         if suspended:
             self.cronjob["spec"]["suspend"] = True
 
@@ -106,7 +106,7 @@ class Server:
 
     def plan(self) -> str:
         """What `--apply --dry-run` says."""
-        return asyncio.run(planned(cast("Client", self), *self._read())).words
+        return asyncio.run(planned(cast("Client", self), *self._read()))
 
     def apply(self) -> list[str]:
         """A whole `--apply`, from reading the CronJob on."""
@@ -146,7 +146,7 @@ def test_the_kronjob_takes_the_place_of_the_cronjob_in_three_steps() -> None:
     assert server.apply() == ["KronJob created, suspended", "CronJob suspended", "KronJob resumed"]
     assert_done(server, active={"KronJob"})
     assert server.cronjob["metadata"]["annotations"] == {TO_ANNOTATION: "report"}
-    assert server.apply() == ["migrated already"]
+    assert server.apply() == ["already migrated"]
     assert_done(server, active={"KronJob"})
 
 
@@ -195,7 +195,7 @@ def test_a_second_try_goes_on_where_the_first_one_failed(
             id="the-kronjob-made",
         ),
         pytest.param(False, 3, "would resume the KronJob", id="the-cronjob-suspended"),
-        pytest.param(False, 0, "migrated already", id="all-done"),
+        pytest.param(False, 0, "already migrated", id="all-done"),
     ],
 )
 def test_a_dry_run_says_what_is_left_to_do(suspended: bool, fails_at: int, told: str) -> None:
@@ -216,7 +216,7 @@ def test_a_dry_run_says_that_an_edit_would_be_carried_over() -> None:
     with pytest.raises(ApiError):
         server.apply()
     server.cronjob["spec"]["schedule"] = "0 5 * * *"
-    told = "would bring the KronJob up to date, suspended, resume the KronJob"
+    told = "would update the KronJob, suspended, resume the KronJob"
     assert server.plan() == told
 
 
@@ -256,14 +256,14 @@ def test_an_edit_after_the_cronjob_was_suspended_is_carried_over() -> None:
     with pytest.raises(ApiError):
         server.apply()
     server.cronjob["spec"]["schedule"] = "0 5 * * *"
-    assert "KronJob brought up to date, suspended" in server.apply()
+    assert "KronJob updated, suspended" in server.apply()
     assert server.kronjob is not None
     assert server.kronjob["spec"]["schedule"] == "0 5 * * *"
     assert_done(server, active={"KronJob"})
 
 
 def test_a_kronjob_of_an_earlier_try_does_not_catch_up_with_what_the_cronjob_did_since() -> None:
-    """It is made anew, so that it owes nothing; not so once the CronJob is suspended."""
+    """It is created again, so that it owes nothing; but not once the CronJob is suspended."""
     for fails_at, deletions in ((2, 1), (3, 0)):
         server = Server()
         server.fails_at = fails_at
@@ -292,7 +292,7 @@ def test_a_kronjob_of_somebody_else_is_not_touched() -> None:
         "spec": {"policy": {"suspend": True}},
     }
     for attempt in (server.plan, server.apply):
-        with pytest.raises(KronError, match="not made of this CronJob"):
+        with pytest.raises(KronError, match="not made from this CronJob"):
             attempt()
     assert server.writes == 0
 
@@ -304,6 +304,6 @@ def test_who_turned_back_is_not_migrated_again_silently() -> None:
     server.kronjob["spec"]["policy"]["suspend"] = True
     server.cronjob["spec"]["suspend"] = False
     for attempt in (server.plan, server.apply):
-        with pytest.raises(KronError, match="turned back"):
+        with pytest.raises(KronError, match="its migration was undone"):
             attempt()
     assert server.active == {"CronJob"}

@@ -1,11 +1,12 @@
-"""A manifest as YAML for people and for kubectl: keys in their order, scripts as blocks."""
+"""A manifest as YAML for people and kubectl: keys in their order, scripts as blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from kron.core.errors import visible
-from kron.kube.kronctl.nodes import load_yaml
+from kron.kube.api_object import Object
+from kron.yaml_text.tree import load_yaml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,9 +16,9 @@ _WORDS = ("y", "n", "yes", "no", "on", "off", "true", "false", "null", "~")
 _DOUBTFUL = "0123456789+-.=<"
 
 
-def rendered(manifest: dict[str, Any], notes: Sequence[str] = ()) -> str:
+def rendered(manifest: Object, notes: Sequence[str] = ()) -> str:
     """A document, with the notes as comments above it."""
-    yaml = load_yaml()
+    yaml = load_yaml("manifests", "kube")
     text: str = yaml.dump(
         manifest,
         Dumper=_dumper(yaml),
@@ -42,7 +43,7 @@ def _dumper(yaml: Any) -> Any:
 
 
 def _text(dumper: Any, text: str) -> Any:
-    """Readers of YAML disagree on what a word without quotes is; one with quotes is text."""
+    """YAML readers disagree about some words without quotes, so these get quotes."""
     style = None
     if "\n" in text and text.isascii() and not any(c.isspace() and c not in " \n" for c in text):
         style = "|"

@@ -17,9 +17,8 @@ from kron.core.instant import from_text
 from kron.core.parser import parse_schedule
 from kron.kube.kronctl.commands.migrate import _is_confirmed, _warnings
 from kron.kube.kronctl.manifest import read_manifests
-from kron.kube.kronctl.migration import Migration, migrate
-from kron.kube.kronctl.rendering import rendered
-from kron.kube.kronctl.spread import gaps, proposed_s
+from kron.kube.kronctl.migrate.migration import Migration, gaps, migrate, proposed_s
+from kron.kube.kronctl.migrate.rendering import rendered
 from kron.kube.resource.kronjob import find_problems
 from tests.kube.kronctl.command import Kronctl
 from tests.kube.kronctl.manifests import cronjob
@@ -160,7 +159,7 @@ def test_every_chart_s_schedule_is_among_those_compared_with_kubernetes_for_a_ye
     [
         pytest.param("etcd-defrag.yaml", "managed by Helm", id="helm"),
         pytest.param("etcd-defrag.yaml", "no startingDeadlineSeconds", id="no-deadline"),
-        pytest.param("etcd-defrag.yaml", "Kron skips it for good", id="forbid"),
+        pytest.param("etcd-defrag.yaml", "Kron skips it", id="forbid"),
         pytest.param("logical-backup.yaml", "2026-10-25T01:30:00Z", id="daylight-saving-fold"),
         pytest.param("logical-backup.yaml", "2026-03-29T01:00:00Z", id="daylight-saving-gap"),
         pytest.param("logical-backup.yaml", "ttlSecondsAfterFinished is 600", id="lifetime"),
@@ -178,7 +177,7 @@ def test_what_differs_is_said(name: str, told: str) -> None:
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        pytest.param("  podFailurePolicy: {}\n", "spec.podFailurePolicy is no field", id="spec"),
+        pytest.param("  podFailurePolicy: {}\n", "spec.podFailurePolicy is left out", id="spec"),
         pytest.param("  timeZone: Europe/Paris\n", "daylight", id="a-zone-of-its-own"),
     ],
 )
@@ -268,7 +267,7 @@ def test_a_field_of_another_type_is_not_left_out_silently(path: str, wrong: obje
     below[last] = wrong
     migration = migrate(given, now_s=NOW_S)
     assert migration.manifest is None
-    assert migration.error.startswith(f"{path}: {json.dumps(wrong)} is not ")
+    assert migration.error.startswith(f"{path}: it is ")
 
 
 @pytest.mark.parametrize("status", [None, [], [{"active": 1}], "none"])
@@ -389,7 +388,7 @@ def test_a_directory_gets_a_file_for_each_and_none_is_written_over(kronctl: Kron
     assert yaml.safe_load(kronctl.read("out/prod.one.yaml"))["kind"] == "KronJob"
     again = kronctl(*words)
     assert again.code == 2
-    assert "out/prod.one.yaml is there already" in again.err
+    assert "out/prod.one.yaml cannot be written: it exists already" in again.err
 
 
 def test_two_cronjobs_for_one_file_are_refused_before_any_is_written(kronctl: Kronctl) -> None:
@@ -412,7 +411,7 @@ def test_only_those_that_are_named(kronctl: Kronctl) -> None:
     kronctl.write("jobs.yaml", f"{cronjob('one')}---\n{cronjob('two')}")
     words = ("migrate", "-f", "jobs.yaml", "--format", "json", "--at", "2026-03-01")
     assert [each["name"] for each in kronctl(*words, "prod/two").json["cronjobs"]] == ["two"]
-    assert 'there is no CronJob "three"' in kronctl(*words, "three").err
+    assert 'the CronJob "three" does not exist' in kronctl(*words, "three").err
     assert 'did you mean "one"' in kronctl(*words, "onne").err
 
 
@@ -420,7 +419,7 @@ def test_each_name_is_looked_for_in_its_namespace(kronctl: Kronctl) -> None:
     kronctl.write("jobs.yaml", cronjob("one"))
     ran = kronctl("migrate", "-f", "jobs.yaml", "prod/one", "test/one")
     assert (ran.code, ran.out) == (1, "")
-    assert 'there is no CronJob "test/one"' in ran.err
+    assert 'the CronJob "test/one" does not exist' in ran.err
     kronctl.write("jobs.yaml", cronjob("one").replace(", namespace: prod", ""))
     assert kronctl("migrate", "-f", "jobs.yaml", "prod/one").code == 1
     ran = kronctl("migrate", "-f", "jobs.yaml", "-n", "prod", "prod/one")
@@ -431,9 +430,9 @@ def test_each_name_is_looked_for_in_its_namespace(kronctl: Kronctl) -> None:
 @pytest.mark.parametrize(
     ("right", "wrong", "told"),
     [
-        ("batch/v1", "batch/v2alpha1", '"batch/v2alpha1" is not batch/v1'),
-        ("batch/v1", "bacth/v1", '"bacth/v1" is not batch/v1'),
-        ("kind: CronJob", "kind: Cronjob", '"Cronjob" is not CronJob'),
+        ("batch/v1", "batch/v2alpha1", '"batch/v2alpha1" is not one of batch/v1'),
+        ("batch/v1", "bacth/v1", '"bacth/v1" is not one of batch/v1'),
+        ("kind: CronJob", "kind: Cronjob", '"Cronjob" is not one of CronJob'),
     ],
 )
 def test_what_is_plainly_meant_as_a_cronjob_is_refused_by_name(
@@ -451,7 +450,7 @@ def test_cronjobs_of_another_group_and_jobs_are_passed_over(kronctl: Kronctl) ->
     other = cronjob().replace("batch/v1", "example.com/v1")
     kronctl.write("jobs.yaml", f"{other}---\n{cronjob().replace('kind: CronJob', 'kind: Job')}")
     ran = kronctl("migrate", "-f", "jobs.yaml")
-    assert (ran.code, ran.err) == (0, "no CronJobs are in these files\n")
+    assert (ran.code, ran.err) == (0, "no CronJobs were found in these files\n")
 
 
 def test_a_list_of_the_server_says_the_type_of_its_items(kronctl: Kronctl) -> None:
@@ -477,7 +476,7 @@ def test_a_person_is_asked_and_silence_is_no(
     monkeypatch.setattr(sys, "stdin", Person(answer))
     terminal = Terminal(io.StringIO(), asked)
     assert _is_confirmed(2, terminal) == is_confirmed
-    assert asked.getvalue() == "Put 2 KronJobs in the place of their CronJobs? [y/N] "
+    assert asked.getvalue() == "Replace 2 CronJobs by KronJobs? [y/N] "
 
 
 @pytest.mark.parametrize(
@@ -487,11 +486,11 @@ def test_a_person_is_asked_and_silence_is_no(
         pytest.param(("--apply", "--output", "x"), "prints no manifests", id="apply-and-output"),
         pytest.param(
             ("-f", "x.yaml", "--output", "x", "--format", "json"),
-            "has in its document",
+            "cannot be used with --format json",
             id="output-and-json",
         ),
         pytest.param(("--apply", "--format", "json"), "prints no manifests", id="apply-and-json"),
-        pytest.param(("--yes",), "about --apply", id="yes-to-nothing"),
+        pytest.param(("--yes",), "need --apply", id="yes-to-nothing"),
         pytest.param(("--spread", "0s"), "not between 1s", id="no-window"),
         pytest.param(("--spread", "500d"), "duration", id="days"),
         pytest.param(("--spread", "9000h"), "366 days", id="a-year-and-more"),

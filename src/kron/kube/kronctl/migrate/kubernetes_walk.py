@@ -1,10 +1,11 @@
-"""How Kubernetes looks for the next time of a CronJob, as far as clock changes make it matter.
+"""How Kubernetes finds the next time of a CronJob, in every detail that shows when clocks change.
 
-It walks: to a month that matches, there to a day, there to an hour, there to a minute. A part that
-was matched is looked at again only when a smaller one has run over its end, which shows as a first
-of the month, an hour 0 or a minute 0. Clock changes upset that: where midnight is skipped, a day is
-lost or is entered by its back door, and half an hour of daylight saving puts the steps of an hour
-beside the hour. This walks in the same way; tests/kube/kronctl/robfig has what it is held against.
+It steps to a matching month, then to a day, an hour and a minute in it. It checks a larger unit
+again only when a smaller one has overflowed, which it recognizes by a first of the month, an hour
+0 or a minute 0. Clock changes break that: where midnight is skipped, a day is lost or is entered
+late, and a change by half an hour puts the hourly steps at half past. This class walks in the same
+way; the tests compare it with the times that Kubernetes' own library gives
+(tests/kube/kronctl/migrate/robfig).
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ class KubernetesWalk:
         self._zone = schedule.zone
         self._now_s = 0
         self._is_rounded = False
-        """Whether the walk has left the moment it began at, for the start of a smaller unit."""
+        """Whether the walk has left the moment it began at for the start of a unit."""
 
     def after(self, instant_s: int, until_s: int) -> int:
-        """The next time after an instant, or `until_s` if there is none before that."""
+        """The next time after an instant, or `until_s` if that comes first."""
         self._now_s = instant_s + 1
         self._is_rounded = False
         steps = (self._find_month, self._find_day, self._find_hour, self._find_minute)
         while self._now_s < until_s:
-            if all(found() for found in steps):  # the first that fails has gone too far: once more
+            if all(found() for found in steps):  # a step that overflowed returns False: again
                 return self._now_s
         return until_s
 
@@ -42,10 +43,10 @@ class KubernetesWalk:
         return self._zone.wall_at(self._now_s)
 
     def _set(self, wall_s: int) -> None:
-        """Go to a time on the wall as Go has it, also if it is skipped or shown twice.
+        """Go to a wall time as Go does, also if that is skipped or shown twice.
 
-        It takes the offset that holds when UTC shows that time and, if that is not the offset of
-        what comes out, the one that holds then.
+        Go takes the offset at the moment when UTC shows that time. If another offset holds at the
+        result, Go takes that one instead.
         """
         span = self._zone.span_at(wall_s)
         now_s = wall_s - span.offset_s
@@ -54,7 +55,7 @@ class KubernetesWalk:
         self._now_s = now_s
 
     def _round(self, wall_s: int) -> None:
-        """Go to the start of a unit, but only once: after that every step is from a start."""
+        """Go to the start of a unit, but only once: later steps begin at a start already."""
         if not self._is_rounded:
             self._is_rounded = True
             self._set(wall_s)
@@ -75,14 +76,14 @@ class KubernetesWalk:
             self._round(wall_s - wall_s % DAY_S)
             self._set(self._wall_s() + DAY_S)
             hour = self._wall_s() % DAY_S // _HOUR_S
-            if hour:  # not midnight: it is meant to become that
+            if hour:  # not midnight: move to it
                 self._now_s += (24 - hour if hour > _NOON else -hour) * _HOUR_S
             if to_date(self._wall_s() // DAY_S).day == 1:
                 return False
         return True
 
     def _is_day(self, day: int) -> bool:
-        """Whether a day matches, whatever its month."""
+        """Whether a day matches, regardless of its month."""
         cron = self._cron
         by_month = cron.day_of_month.mask >> to_date(day).day & 1
         by_week = cron.day_of_week.mask >> (day + 4) % 7 & 1

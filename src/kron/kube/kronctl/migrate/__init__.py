@@ -1,0 +1,1 @@
+"""Migrating CronJobs: the KronJob that each becomes, and putting it in the place of the CronJob."""

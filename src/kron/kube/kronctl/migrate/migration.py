@@ -1,0 +1,324 @@
+"""A migration: the KronJob that does what a CronJob does, and notes about the differences.
+
+Nothing is left out silently: a note names everything that cannot be converted or that means
+something else in Kron. If no KronJob can do the same, that is an error without a manifest.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from kron.core.duration import SECOND_NS, format_duration, parse_duration
+from kron.core.errors import Code, KronError, ParseError, quoted
+from kron.core.frozen import Frozen
+from kron.core.gap import longest_gap_s, shortest_gap
+from kron.core.parser import parse_schedule
+from kron.core.schedule import Schedule
+from kron.core.year import LEAP_YEAR, Year
+from kron.core.zone import load_zone
+from kron.kube.api_object import Object, member, text
+from kron.kube.kronctl.migrate.clock_changes import daylight_difference
+from kron.kube.kronctl.migrate.dialect import Translation, translate
+from kron.kube.resource.kronjob import API_VERSION, KIND, find_problems
+from kron.kube.resource.problem import FieldProblem
+from kron.kube.resource.schema.model import SchemaField, integer, structure, switch, texts
+from kron.kube.resource.schema.model import text as text_field
+from kron.kube.resource.schema.validate import METADATA_NAMES, check_value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Spread = int | Literal["auto"] | None
+    """A window's length in nanoseconds; "auto" proposes one; None gives none."""
+
+CRONJOB = "CronJob"
+BATCH = "batch"
+SCHEDULED_ANNOTATION = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+AUTO = "auto"
+_SHARE = 10
+"""A proposed window is a tenth of the shortest gap."""
+_LONGEST_S = 3_600
+_SHORTEST_S = 30
+"""A shorter one would smooth next to nothing."""
+
+_SHOWN_PROBLEMS = 5
+_CONCURRENCY = {"Allow": "allow", "Forbid": "forbid", "Replace": "replace"}
+_LIMITS = ("successfulJobsHistoryLimit", "failedJobsHistoryLimit")
+_NOT_CONVERTED = ("finalizers", "generateName")
+"""Metadata that people write, unlike the rest of what the server knows."""
+
+
+def _part(name: str, *members: SchemaField, is_required: bool = True) -> SchemaField:
+    """A part of a CronJob, as far as it is converted."""
+    return structure(name, "", *members, is_required=is_required, is_open=True)
+
+
+_TEXTS = (texts("labels"), texts("annotations"))
+_TEMPLATE_METADATA = _part("metadata", *_TEXTS, is_required=False)
+_TEMPLATE = _part("jobTemplate", _TEMPLATE_METADATA, _part("spec"))
+_METADATA = _part(
+    "metadata", text_field("name", is_required=True), text_field("namespace"), *_TEXTS
+)
+_SPEC = _part(
+    "spec",
+    text_field("schedule", is_required=True),
+    text_field("timeZone"),
+    integer("startingDeadlineSeconds", least=0, most=2**63 - 1),
+    text_field("concurrencyPolicy", choices=tuple(_CONCURRENCY)),
+    switch("suspend"),
+    *map(integer, _LIMITS),
+    _TEMPLATE,
+)
+_CRONJOB = _part(
+    "",
+    text_field("apiVersion", choices=(f"{BATCH}/v1", f"{BATCH}/v1beta1")),
+    text_field("kind", choices=(CRONJOB,)),  # the items of the API server's lists have neither
+    _METADATA,
+    _SPEC,
+)
+
+
+class Migration(Frozen):
+    """A CronJob and the KronJob that it becomes."""
+
+    cronjob: Object
+    manifest: Object | None
+    """The KronJob; None if it cannot be migrated, and then `error` says why."""
+    notes: tuple[str, ...] = ()
+    error: str = ""
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace; '' if its manifest names none."""
+        return text(member(self.cronjob, "metadata"), "namespace")
+
+    @property
+    def name(self) -> str:
+        """Its name, for messages also if it has none."""
+        return text(member(self.cronjob, "metadata"), "name") or "?"
+
+    @property
+    def title(self) -> str:
+        """Its name in messages."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+def migrate(cronjob: Object, *, spread: Spread = None, now_s: int) -> Migration:
+    """The KronJob for a CronJob. The notes on clock changes are about the year from `now_s` on."""
+    notes: list[str] = []
+    problems = list(check_value("", _CRONJOB, cronjob))
+    if problems:
+        return Migration(cronjob, None, error=_listed(problems))
+    try:
+        manifest = _manifest(cronjob, notes, spread, now_s)
+    except KronError as error:
+        reason = f"{error.message} ({error.fix})" if error.fix else error.message
+        return Migration(cronjob, None, tuple(notes), reason)
+    problems = find_problems(manifest)
+    if problems:
+        reason = f"its KronJob would not be valid: {_listed(problems)}"
+        return Migration(cronjob, None, tuple(notes), reason)
+    return Migration(cronjob, manifest, tuple(notes))
+
+
+def _listed(problems: list[FieldProblem]) -> str:
+    return "; ".join(map(str, problems[:_SHOWN_PROBLEMS]))
+
+
+def _manifest(cronjob: Object, notes: list[str], spread: Spread, now_s: int) -> Object:
+    spec = cronjob["spec"]
+    _note_left_out("spec", spec, _SPEC, notes)
+    translation, zone = _schedule(spec, notes)
+    schedule = _parsed(translation.cron, zone)
+    notes += daylight_difference(schedule, now_s).notes
+    made: Object = {"schedule": translation.cron}
+    if zone:
+        made["timezone"] = zone
+    if window := _window(schedule, spread, notes):
+        made["window"] = {"mode": "after", "duration": window}
+    made["policy"] = _policy(spec, schedule, notes)
+    for limit in _LIMITS:
+        if spec.get(limit) is not None:
+            made[limit] = spec[limit]
+    made["jobTemplate"] = _template(spec, notes)
+    _note_lifetime(made, notes)
+    return {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "metadata": _metadata(cronjob["metadata"], notes),
+        "spec": made,
+    }
+
+
+def _note_left_out(path: str, values: Object, field: SchemaField, notes: list[str]) -> None:
+    """Note every member that is not declared, and so not converted."""
+    known = {each.name for each in field.members}
+    if field is _METADATA:
+        known |= {*METADATA_NAMES} - {*_NOT_CONVERTED}
+    for key, value in values.items():
+        if key not in known and value is not None:
+            notes.append(f"{path}.{key} is left out")
+
+
+def _schedule(spec: Object, notes: list[str]) -> tuple[Translation, str]:
+    translation = translate(spec["schedule"])
+    notes += translation.notes
+    zone = text(spec, "timeZone")
+    if translation.zone:
+        if zone and zone != translation.zone:
+            notes.append(
+                f"the zone is {translation.zone}, which the schedule names; Kubernetes ignores "
+                f"spec.timeZone ({quoted(zone)}) then"
+            )
+        zone = translation.zone
+        notes.append(f"the zone in the schedule has become spec.timezone: {quoted(zone)}")
+    if zone == "Local":
+        raise KronError(
+            Code.ZONE_UNKNOWN,
+            'the zone "Local" is the one of the host of kube-controller-manager',
+            "name that zone",
+        )
+    return translation, "" if zone in ("UTC", "Etc/UTC") else zone
+
+
+@lru_cache(maxsize=1024)
+def _parsed(cron: str, zone: str) -> Schedule:
+    try:
+        schedule = parse_schedule(cron)
+        return schedule.replace(zone=load_zone(zone)) if zone else schedule
+    except ParseError as error:
+        raise KronError(error.code, error.message, error.fix) from None
+
+
+class Gaps(Frozen):
+    """The shortest and the longest time between two consecutive periods."""
+
+    shortest_s: int
+    longest_s: int
+
+
+@lru_cache(maxsize=1024)
+def gaps(schedule: Schedule) -> Gaps:
+    """The gaps of a leap year, whatever the year is now."""
+    year = _leap_year()
+    shortest = shortest_gap(schedule, year)
+    return Gaps(0 if shortest is None else shortest.seconds, longest_gap_s(schedule, year))
+
+
+@lru_cache(maxsize=1)
+def _leap_year() -> Year:
+    return Year(LEAP_YEAR)
+
+
+def proposed_s(schedule: Schedule) -> int:
+    """The window that `--spread auto` gives, in seconds; 0 for none."""
+    window_s = min(gaps(schedule).shortest_s // _SHARE, _LONGEST_S)
+    if window_s < _SHORTEST_S:
+        return 0
+    return window_s - window_s % (60 if window_s >= 60 else _SHORTEST_S)
+
+
+def _window(schedule: Schedule, spread: Spread, notes: list[str]) -> str:
+    if spread is None:
+        return ""
+    if spread == AUTO:
+        window_s = proposed_s(schedule)
+        if not window_s:
+            notes.append("no window: its runs are too close together for one to help")
+            return ""
+        spread = window_s * SECOND_NS
+    assert isinstance(spread, int)
+    shortest_s = gaps(schedule).shortest_s
+    window = format_duration(spread)
+    notes.append(f"a window of {window} after each time: its Jobs start at a second in it")
+    if shortest_s and spread // SECOND_NS >= shortest_s:
+        gap = format_duration(shortest_s * SECOND_NS)
+        notes.append(f"the window of {window} is not shorter than the time between runs, {gap}")
+    return window
+
+
+def _policy(spec: Object, schedule: Schedule, notes: list[str]) -> Object:
+    said = text(spec, "concurrencyPolicy") or "Allow"
+    policy: Object = {"concurrency": _CONCURRENCY[said]}
+    if said == "Forbid":
+        notes.append(
+            "concurrencyPolicy Forbid: Kubernetes delays a run until the earlier one has ended, if "
+            "no other is due by then; Kron skips it"
+        )
+    if deadline := _deadline(spec, schedule, notes):
+        policy["deadline"] = deadline
+    if spec.get("suspend"):
+        policy["suspend"] = True
+    return policy
+
+
+def _deadline(spec: Object, schedule: Schedule, notes: list[str]) -> str:
+    seconds = spec.get("startingDeadlineSeconds")
+    if seconds is None:
+        longest_s = gaps(schedule).longest_s
+        deadline = format_duration(longest_s * SECOND_NS)
+        notes.append(
+            "no startingDeadlineSeconds: Kubernetes starts the latest missed run however late it "
+            f"is; policy.deadline {deadline}, the longest time between two runs, does the same"
+        )
+        return deadline
+    return format_duration(seconds * SECOND_NS) if seconds < 2**32 else "876000h"
+
+
+def _template(spec: Object, notes: list[str]) -> Object:
+    template = spec["jobTemplate"]
+    metadata = member(template, "metadata")
+    kept = {key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)}
+    _note_left_out("spec.jobTemplate", template, _TEMPLATE, notes)
+    _note_left_out("spec.jobTemplate.metadata", metadata, _TEMPLATE_METADATA, notes)
+    job_spec = template["spec"]
+    if _mentions(job_spec, SCHEDULED_ANNOTATION):
+        notes.append(
+            f"its Pods read the annotation {SCHEDULED_ANNOTATION}, which Kron does not set; the "
+            "nominal time is in kron.io/nominal-time"
+        )
+    return {**({"metadata": kept} if kept else {}), "spec": job_spec}
+
+
+def _note_lifetime(made: Object, notes: list[str]) -> None:
+    """Kron keeps a finished Job while its period could still start: its name is the lock."""
+    ttl_s = made["jobTemplate"]["spec"].get("ttlSecondsAfterFinished")
+    deadline = made["policy"].get("deadline", "0")
+    if isinstance(ttl_s, int) and parse_duration(deadline) > ttl_s * SECOND_NS:
+        notes.append(
+            f"ttlSecondsAfterFinished is {ttl_s}, but Kron keeps a finished Job for the deadline, "
+            f"{deadline}, so that its period cannot run twice"
+        )
+
+
+def _metadata(metadata: Object, notes: list[str]) -> Object:
+    labels = member(metadata, "labels")
+    annotations = {**member(metadata, "annotations")}
+    annotations.pop(LAST_APPLIED, None)  # kubectl's own record of the CronJob
+    if metadata.get("ownerReferences"):
+        notes.append(
+            "its ownerReferences are left out; the owner of the CronJob may undo its suspension"
+        )
+    _note_left_out("metadata", metadata, _METADATA, notes)
+    if labels.get("app.kubernetes.io/managed-by") == "Helm":
+        notes.append(
+            "it is managed by Helm: the next upgrade restores the CronJob, so change the chart"
+        )
+    made = {
+        "name": metadata["name"],
+        "namespace": metadata.get("namespace"),
+        "labels": labels,
+        "annotations": annotations,
+    }
+    return {name: value for name, value in made.items() if value}
+
+
+def _mentions(value: object, word: str) -> bool:
+    if isinstance(value, str):
+        return word in value
+    if isinstance(value, dict):
+        return any(_mentions(each, word) for pair in value.items() for each in pair)
+    return isinstance(value, list) and any(_mentions(each, word) for each in value)
