@@ -17,7 +17,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from kron.kube.resource.definition import definition
+from kron.kube.resource.schema.definition import definition
 from tests.cluster import children
 from tests.cluster.api import Api, RefusedError
 from tests.cluster.audit import POLICY, Request, read_audit

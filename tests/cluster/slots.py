@@ -17,6 +17,7 @@ from kron.kube.resource.kronjob import read_kronjob
 from kron.kube.resource.run import manual_manifest, run_manifest
 from tests.cluster.api import Object
 from tests.cluster.kronjobs import KronJobs
+from tests.kube.intents import intent_of
 
 MINUTE_S = 60
 HOUR_S = 3600
@@ -84,7 +85,8 @@ def remember(
     for nominal_s in starting_s:
         decision = decide_at(job.schedule, job.identity, nominal_s)
         assert decision.chosen_s is not None
-        intents.append(Intent(nominal_s, decision.chosen_s, job.run_id(decision.period_id)))
+        run_id = job.run_id(decision.period_id)
+        intents.append(Intent(nominal_s, decision.chosen_s, run_id, job.text))
     ledger = Ledger(job.text, since_s, through_s, frozenset(starting_s), tuple(intents))
     write_ledger(kronjobs, kronjob["metadata"]["name"], ledger_to_json(ledger))
 
@@ -100,7 +102,8 @@ def make_run(kronjobs: KronJobs, kronjob: Object, nominal_s: int, *owners: Objec
 
     `owners`: another KronJob that owns it, or None: nobody does.
     """
-    manifest = run_manifest(read_kronjob(kronjob), decision_of(kronjob, nominal_s), 5)
+    read = read_kronjob(kronjob)
+    manifest = run_manifest(read, intent_of(read, nominal_s), 5)
     [reference] = manifest["metadata"]["ownerReferences"]
     for owner in owners:
         names = {key: owner["metadata"][key] for key in ("name", "uid")} if owner else {}

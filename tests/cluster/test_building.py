@@ -73,7 +73,7 @@ def test_it_does_nothing_when_they_are_there(go: Path, tmp_path: Path) -> None:
     make_cluster(tmp_path)
     [directory] = built(tmp_path)
     again = make_cluster(tmp_path, FAILS="")
-    assert again.stdout == f"cluster: the control plane is there, in {directory}\n"
+    assert again.stdout == f"cluster: the control plane is built, in {directory}\n"
     assert (again.returncode, again.stderr) == (0, "")
 
 

@@ -10,12 +10,12 @@ from tests.cluster.operator import Operator
 BROKEN = """
 import sys
 from kron.kube.operator.program import main
-from kron.kube.operator.scheduler import Scheduler
+from kron.kube.operator.enrolment import ClusterEnrolment
 
-def fail(self, member, now_ns):
+def fail(self, member):
     raise ValueError("a fault that nobody foresaw")
 
-Scheduler.take_up = fail
+ClusterEnrolment.take_up = fail
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -15,8 +15,8 @@ import yaml
 from kron.core.errors import KronError
 from kron.kube.client.client import Client
 from kron.kube.client.resources import Resource
-from kron.kube.kronctl.application import FROM_ANNOTATION, PENDING_ANNOTATION, TO_ANNOTATION
 from kron.kube.kronctl.cluster import find_all, reach
+from kron.kube.kronctl.migrate.apply import FROM_ANNOTATION, PENDING_ANNOTATION, TO_ANNOTATION
 from tests.cluster.api import Object
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kronjobs import KronJobs, job_template, kronjob
@@ -24,7 +24,7 @@ from tests.krontab.command import AT, Ran
 from tests.krontab.schemas import validate
 from tests.kube.kronctl.command import Kronctl
 
-CRONJOBS = Path(__file__).parent.parent / "kube/kronctl/cronjobs"
+CRONJOBS = Path(__file__).parent.parent / "kube/kronctl/migrate/cronjobs"
 NIGHTLY = "0 2 * * * @win(after,3h)"
 
 
@@ -108,7 +108,7 @@ def test_a_cluster_without_the_resource_is_told_how_to_get_it(
     async def ask(client: Client, space: str) -> list[Object]:
         return await find_all(client, unknown, space)
 
-    with pytest.raises(KronError, match=r"does not know KronJobs \(kron-operator crd"):
+    with pytest.raises(KronError, match=r"not installed in the cluster \(kron-operator crd"):
         reach(arguments, ask)
 
 
@@ -188,19 +188,17 @@ def test_suspend_and_resume_say_what_they_changed(kronctl: OnCluster, kronjobs: 
     kronjobs.make("says", f"{NIGHTLY} @policy(suspend=true)")
     space = kronjobs.namespace
     ran = kronctl("suspend", "one", f"{space}/two")
-    assert ran.lines == [
-        f"{space}/{n}: suspended; Jobs that are active go on" for n in ("one", "two")
-    ]
+    assert ran.lines == [f"{space}/{n}: suspended; active Jobs continue" for n in ("one", "two")]
     assert kronjobs.read("one")["spec"]["policy"] == {"concurrency": "allow", "suspend": True}
-    assert kronctl("suspend", "one").lines == [f"{space}/one: is suspended already"]
+    assert kronctl("suspend", "one").lines == [f"{space}/one: already suspended"]
     ran = kronctl("resume", "one", "absent", "says", "two")
     assert ran.code == 1
     assert ran.lines == [f"{space}/one: resumed", f"{space}/two: resumed"]
-    assert f"{space}/absent: there is no such KronJob" in ran.err
-    assert f"{space}/says: its schedule text says @policy(suspend=true)" in ran.err
+    assert f"{space}/absent: this KronJob does not exist" in ran.err
+    assert f"{space}/says: its schedule text sets @policy(suspend=true)" in ran.err
     assert kronjobs.read("one")["spec"]["policy"] == {"concurrency": "allow"}
     again = kronctl("resume", "one")
-    assert again.lines == [f"{space}/one: is not suspended, so nothing was changed"]
+    assert again.lines == [f"{space}/one: not suspended; nothing was changed"]
     validate(kronctl("resume", "one", "--format", "json").json)
     ran = kronctl("suspend", "one", "absent", "says", "--format", "json")
     assert ran.code == 1
@@ -210,7 +208,7 @@ def test_suspend_and_resume_say_what_they_changed(kronctl: OnCluster, kronjobs: 
         for each in ran.json["kronjobs"]
     ] == [
         ("one", True, True, ""),
-        ("absent", None, False, "there is no such KronJob"),
+        ("absent", None, False, "this KronJob does not exist"),
         ("says", True, False, ""),
     ]
 
@@ -273,7 +271,7 @@ def test_apply_puts_a_kronjob_in_the_place_of_a_cronjob(
     assert made_of_it["metadata"]["annotations"] == {FROM_ANNOTATION: made["metadata"]["uid"]}
     assert made_of_it["spec"]["jobTemplate"]["spec"] == made["spec"]["jobTemplate"]["spec"]
     again = apply(kronctl, "report")
-    assert again.lines == [f"{space}/report: migrated already"]
+    assert again.lines == [f"{space}/report: already migrated"]
     assert kronctl("next", "report").code == 0
 
 
@@ -306,7 +304,7 @@ def test_a_migration_that_failed_half_way_is_completed(
     ran = apply(kronctl)
     assert ran.code == 0, ran.err
     assert f"{space}/one: KronJob of an earlier try replaced, suspended" in ran.lines
-    assert f"{space}/two: KronJob brought up to date, suspended" in ran.lines
+    assert f"{space}/two: KronJob updated, suspended" in ran.lines
     for name in ("one", "two"):
         assert read_cronjob(cluster, space, name)["spec"]["suspend"] is True
         assert not kronjobs.read(name)["spec"]["policy"].get("suspend")
@@ -322,7 +320,7 @@ def test_what_is_somebody_else_s_is_left_alone_and_the_others_are_done(
     kronjobs.make("taken", NIGHTLY)
     ran = apply(kronctl)
     assert ran.code == 1
-    assert f"{space}/taken: a KronJob of this name is there already" in ran.err
+    assert f"{space}/taken: a KronJob of this name exists" in ran.err
     assert f"{space}/mine: KronJob resumed" in ran.lines
     assert not read_cronjob(cluster, space, "taken")["spec"]["suspend"]
     assert kronjobs.read("taken")["spec"]["schedule"] == NIGHTLY

@@ -7,7 +7,8 @@ import time
 import pytest
 
 from kron.core.instant import from_text, to_text
-from kron.kube.resource.kronjob import InvalidSpec, read_kronjob
+from kron.kube.resource.kronjob import read_kronjob
+from kron.kube.resource.problem import InvalidSpec
 from tests.cluster.api import Object
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kronjobs import NEVER, KronJobs, job_template
@@ -168,7 +169,7 @@ def test_a_corrupt_ledger_is_begun_anew_and_a_newer_one_left_alone(
     for name, ledger in CORRUPT.items():
         kronjobs.make(name, slot.aim(name, gone_s), policy=A_LONG_DEADLINE)
         write_ledger(kronjobs, name, ledger)
-    newer = {"schema": 2, "schedule": "", "since": "2026-01-01T00:00:00Z", "extra": {"of": "it"}}
+    newer = {"schema": 3, "schedule": "", "since": "2026-01-01T00:00:00Z", "extra": {"of": "it"}}
     kronjobs.make("newer", slot.aim("newer", gone_s))
     write_ledger(kronjobs, "newer", newer)
     operator.start()
@@ -192,7 +193,7 @@ def test_a_corrupt_ledger_is_begun_anew_and_a_newer_one_left_alone(
 
     trouble = kronjobs.wait_for_condition("newer", "SchedulingError")
     assert trouble["reason"] == "NewerStatus"
-    assert "schema 2" in trouble["message"]
+    assert "schema 3" in trouble["message"]
     kronjobs.wait_for_condition("newer", "Ready", False)
     assert kronjobs.jobs("newer") == []
     assert kronjobs.status("newer")["ledger"] == newer

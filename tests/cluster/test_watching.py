@@ -151,7 +151,7 @@ def test_restarts_of_the_api_server_and_of_etcd_need_no_restart_of_the_operator(
     with Operator(own_cluster, "here", tmp_path, kubeconfig=kubeconfig) as operator:
         for name in ("idle", "gone-with-etcd", "gone-with-the-api"):
             kronjobs.make(name, NEVER_SOON)
-        operator.start()
+        operator.start("--lease-duration", "60s")  # it leads through both restarts
         operator.wait_for_event("ready")
 
         periods = {"during-etcd": make_once(kronjobs, "during-etcd", soon(3), deadline=LONG)}

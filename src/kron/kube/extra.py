@@ -1,4 +1,4 @@
-"""The extra `kube`: what is needed beyond the base, and what to do where it is not there."""
+"""The extra `kube`: the packages that it needs, and an error if they are not installed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NEEDED = ("aiohttp", "yaml")
 
 
 def check_extra() -> None:
-    """A KronError that says what to install, if something is missing."""
+    """Raise a KronError that says what to install, if something is missing."""
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         message = f"the cluster cannot be reached: {', '.join(missing)} is not installed"

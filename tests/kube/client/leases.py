@@ -39,7 +39,7 @@ class LeaseServer(FakeServer):
         return "" if self.lease is None else self.spec.get("holderIdentity", "")
 
     def store(self, lease: dict[str, Any]) -> None:
-        """Write the lease, as if somebody had."""
+        """Write the lease, as another client would."""
         self.version += 1
         self.lease = copy.deepcopy(lease)
         self.lease["metadata"]["resourceVersion"] = str(self.version)

@@ -82,7 +82,7 @@ class FakeServer:
         return await answer(seen, request)
 
     async def wait_for_requests(self, count: int) -> None:
-        """Until so many requests have come."""
+        """Wait until this many requests have come."""
         while len(self.requests) < count:
             self.arrived.clear()
             await self.arrived.wait()

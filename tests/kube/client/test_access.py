@@ -11,7 +11,7 @@ import ssl
 import stat
 import subprocess
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +28,10 @@ from kron.kube.client.access import Access, find_access, in_cluster
 from kron.kube.client.client import Client
 from kron.kube.client.credentials import Credential, Secret, StoredCredentials
 from kron.kube.client.errors import ApiError
-from kron.kube.client.plugin import Plugin, PluginCredentials
+from kron.kube.client.plugin import Plugin
 from kron.kube.client.resources import JOBS
 from kron.kube.client.session import Sessions
 from kron.testing.clock import FakeClock
-from kron.waking.clock import Clock
 from tests.kube.client.server import FakeServer, obj, run
 from tests.soak import examples
 
@@ -155,14 +154,14 @@ def named(key: str, value: object) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("said", "words", "fix"),
     [
-        pytest.param("[1, 2]", "a kubeconfig is a mapping, not a list", "", id="list"),
+        pytest.param("[1, 2]", "a mapping is expected, not a list", "", id="list"),
         pytest.param("a: [", "line 1, column 5: not YAML", "", id="yaml"),
         pytest.param("\x00", "not YAML", "", id="nul"),
         pytest.param("[\n" * 50_000, "not YAML", "", id="brackets"),
         pytest.param("!!python/object:os.system {}", "not YAML", "", id="python"),
         pytest.param("a: 2001-99-99", "not YAML", "", id="date"),
         pytest.param("? {a: 1}\n: x", "not YAML", "", id="key"),
-        pytest.param("", "there is no current-context", "--context", id="empty"),
+        pytest.param("", "current-context is missing", "--context", id="empty"),
         pytest.param({"kind": "Pod"}, 'kind: "Pod" is not a kubeconfig', "Config", id="kind"),
         pytest.param(named("clusters", {}), "clusters: a list is expected", "", id="clusters"),
         pytest.param(named("users", [7]), "users[0]: a mapping is expected", "", id="user"),
@@ -176,7 +175,7 @@ def named(key: str, value: object) -> dict[str, Any]:
         pytest.param(
             named("contexts", [{"name": "here", "context": {"cluster": "zzzzzz"}}]),
             'context "here": no cluster "zzzzzz"',
-            'clusters there are: "here"',
+            'its clusters are: "here"',
             id="no-cluster",
         ),
         pytest.param(
@@ -208,8 +207,10 @@ def named(key: str, value: object) -> dict[str, Any]:
             config({"certificate-authority-data": "%%%"}), "not base64", "base64", id="base64"
         ),
         pytest.param(config(user={"token": 1234}), "token: a string", '""', id="number-token"),
-        pytest.param(config(user={"token": f"{SECRET} x"}), "no token has", "one line", id="space"),
-        pytest.param(config(user={"token": "\x1b"}), "no token has", "", id="control"),
+        pytest.param(
+            config(user={"token": f"{SECRET} x"}), "not allowed in a token", "one line", id="space"
+        ),
+        pytest.param(config(user={"token": "\x1b"}), "not allowed in a token", "", id="control"),
         pytest.param(config(user={"tokenFile": "none"}), "tokenFile", "can be read", id="no-file"),
         pytest.param(
             config(user={"tokenFile": "."}), "Is a directory", "can be read", id="directory"
@@ -273,7 +274,7 @@ def test_what_is_wrong_with_an_exec_plugin_is_said(
 
 
 def test_a_missing_or_unreadable_file_is_said(tmp_path: Path) -> None:
-    assert "there is no such kubeconfig" in refusal(str(tmp_path / "none")).message
+    assert "this kubeconfig does not exist" in refusal(str(tmp_path / "none")).message
     assert "Is a directory" in refusal(str(tmp_path)).message
     assert "longer than" in refusal(write(tmp_path / "big", "#" * (5 * 2**20))).message
     assert 'no context "x"' in refusal(write(tmp_path / "config", config()), "x").message
@@ -401,10 +402,12 @@ def test_an_exec_plugin_is_run_with_its_arguments_environment_and_cluster(
         pytest.param(printed(), "neither a token nor a certificate", id="nothing"),
         pytest.param(printed(token=5), "token that", id="number"),
         pytest.param(printed(clientKeyData=SECRET), "not both", id="key-alone"),
-        pytest.param(printed(token=f"{SECRET} x"), "no token has", id="space"),
-        pytest.param(printed(token=SECRET).replace("/v1", "/v2"), "another apiVersion", id="v2"),
+        pytest.param(printed(token=f"{SECRET} x"), "not allowed in a token", id="space"),
+        pytest.param(printed(token=SECRET).replace("/v1", "/v2"), "that is not of", id="v2"),
         pytest.param(
-            printed(token=SECRET, expirationTimestamp="soon"), '"soon" is not a time', id="time"
+            printed(token=SECRET, expirationTimestamp="soon"),
+            '"soon", which is not a time',
+            id="time",
         ),
         pytest.param(
             printed(token=SECRET, expirationTimestamp="2026-03-01T00:00:00"), "not a time", id="tz"
@@ -421,12 +424,13 @@ def test_a_plugin_that_goes_wrong_is_an_error_without_its_secrets(
     assert f"{tmp_path}/config" in error.message
 
 
+@pytest.mark.heavy
 def test_a_plugin_that_hangs_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kron.kube.client.plugin._PATIENCE_S", 0.5)
     body = f"echo $$ > {tmp_path}/pid; sleep 60"
     plugin = Plugin("config", EXEC["apiVersion"], script(tmp_path, body))
     with pytest.raises(KronError, match=r"takes over 0\.5 s"):
-        asyncio.run(PluginCredentials(plugin, FakeClock("2026-03-01T00:00:00Z")).read())
+        asyncio.run(plugin.read())
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
@@ -434,7 +438,7 @@ def test_a_plugin_that_hangs_is_killed(tmp_path: Path, monkeypatch: pytest.Monke
 def test_what_a_plugin_printed_is_used_until_it_expires(tmp_path: Path) -> None:
     body = printed(token=SECRET, expirationTimestamp="2026-03-01T00:10:00Z")
     clock = FakeClock("2026-03-01T00:00:00Z")
-    plugin = PluginCredentials(Plugin("config", EXEC["apiVersion"], script(tmp_path, body)), clock)
+    plugin = Plugin("config", EXEC["apiVersion"], script(tmp_path, body), clock=clock)
     read = asyncio.run(plugin.read())
     assert plugin.is_fresh(read)
     clock.advance(9 * 60)
@@ -559,7 +563,9 @@ def test_later_connections_resume_the_session_of_the_first(authority: Authority)
 def test_a_handshake_without_an_end_keeps_the_next_connection_from_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As when the API server dies: Python cannot even say that there is no session."""
+    """As when the API server dies. Asking for the session of such a connection fails with OpenSSL
+    3.0; a newer one gives a session that cannot be resumed.
+    """
     monkeypatch.setattr(resumption, "_LOOK_EVERY_S", 0.0)
     context = resumption.ResumingContext(ssl.PROTOCOL_TLS_CLIENT)
 
@@ -569,9 +575,11 @@ def test_a_handshake_without_an_end_keeps_the_next_connection_from_nothing(
     first = connection()
     with pytest.raises(ssl.SSLWantReadError):
         first.do_handshake()
-    with pytest.raises(ValueError, match="i2d"):
-        _ = first.session
+    with suppress(ValueError):
+        assert first.session is not None
+        assert not first.session.has_ticket
     assert connection() is not first
+    assert context._session is None
 
 
 @pytest.mark.parametrize(
@@ -651,7 +659,7 @@ def test_a_renewed_certificate_is_shown_on_a_new_connection(tmp_path: Path) -> N
 def test_a_pipe_is_read_and_one_that_nobody_writes_to_is_empty(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    assert "there is no current-context" in refusal(str(pipe)).message
+    assert "current-context is missing" in refusal(str(pipe)).message
     with subprocess.Popen(
         ["sh", "-c", f"sleep 0.05; echo '{json.dumps(config())}'"], stdout=subprocess.PIPE
     ) as writer:
@@ -659,13 +667,14 @@ def test_a_pipe_is_read_and_one_that_nobody_writes_to_is_empty(tmp_path: Path) -
         assert find_access(f"/dev/fd/{writer.stdout.fileno()}").server == SERVER
 
 
+@pytest.mark.heavy
 def test_a_plugin_that_takes_longer_than_a_request_may_is_run_once_for_all_of_them(
     tmp_path: Path,
 ) -> None:
     said = '{"apiVersion":"%s","kind":"ExecCredential","status":{"token":"t"}}'
     body = f"echo begun >> {tmp_path}/runs; sleep 0.5; echo '{said % EXEC['apiVersion']}'"
     plugin = Plugin("config", EXEC["apiVersion"], script(tmp_path, body))
-    access = Access("http://127.0.0.1:1", PluginCredentials(plugin, Clock()))
+    access = Access("http://127.0.0.1:1", plugin)
 
     async def ask() -> None:
         sessions = Sessions(access, "kron-test")

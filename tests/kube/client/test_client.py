@@ -16,7 +16,7 @@ from kron.core.errors import Code, KronError
 from kron.kube.client.client import Client
 from kron.kube.client.credentials import Credential, Credentials, Secret
 from kron.kube.client.errors import CREDENTIALS, MALFORMED, NO_ANSWER, SILENT, ApiError
-from kron.kube.client.resources import JOBS, KRONJOBS, LEASES, NAMESPACES, Resource
+from kron.kube.client.resources import JOBS, KRONJOBS, LEASES, Resource
 from tests.kube.client.server import (
     Answer,
     FakeServer,
@@ -48,8 +48,6 @@ async def failure(request: Any) -> ApiError:
         pytest.param(JOBS, "ns", "a", "", "/apis/batch/v1/namespaces/ns/jobs/a", id="object"),
         pytest.param(JOBS, "ns", "", "", "/apis/batch/v1/namespaces/ns/jobs", id="collection"),
         pytest.param(JOBS, None, "", "", "/apis/batch/v1/jobs", id="all-namespaces"),
-        pytest.param(NAMESPACES, None, "ns", "", "/api/v1/namespaces/ns", id="no-namespace"),
-        pytest.param(NAMESPACES, "x", "ns", "", "/api/v1/namespaces/ns", id="cluster-wide"),
         pytest.param(
             KRONJOBS,
             "ns",
@@ -210,16 +208,13 @@ def test_a_bad_answer_is_an_api_error_that_says_whether_a_write_may_have_happene
     run(test())
 
 
-def test_a_long_message_is_shortened_and_causes_are_kept() -> None:
-    causes = [{"field": "spec.x", "message": "Required", "reason": "R"}, 7, {"reason": "Only"}]
-    body = {"message": "m" * 9_000, "reason": "Invalid", "details": {"causes": causes * 50}}
+def test_a_long_message_is_shortened() -> None:
+    body = {"message": "m" * 9_000, "reason": "Invalid", "details": {"causes": [7]}}
 
     async def test() -> None:
         async with FakeServer(obj(body, 422)) as server, server.client() as client:
             error = await failure(client.create(JOBS, "ns", JOB))
             assert len(error.message) < 1_100
-            assert error.causes[:2] == ("spec.x: Required", "Only")
-            assert len(error.causes) <= 20
 
     run(test())
 
@@ -294,6 +289,7 @@ def test_a_server_that_is_not_there_has_done_nothing() -> None:
     run(test())
 
 
+@pytest.mark.heavy
 def test_a_request_that_waits_for_its_turn_was_not_made_but_the_lease_has_no_turn_to_wait_for() -> (
     None
 ):
@@ -366,6 +362,7 @@ def test_a_watch_tells_events_until_the_server_ends_it() -> None:
 ADDED = ("ADDED", made("a", 8))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("answer", "told", "code", "reason"),
     [

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from kron.kube.client.client import Client
-from kron.kube.client.election import Election
-from kron.kube.client.lease import held, read_lease
+from kron.kube.client.election import Election, held, read_lease
 from kron.testing.clock import FakeClock
 from kron.waking.clock import Clock
 from tests.kube.client.leases import LeaseServer
@@ -86,7 +85,7 @@ async def candidates(
 
 
 async def looks(server: LeaseServer, count: int) -> None:
-    """Until so many more requests have come."""
+    """Wait until this many more requests have come."""
     await server.wait_for_requests(len(server.requests) + count)
 
 
@@ -307,6 +306,7 @@ def test_a_process_that_was_stopped_past_the_deadline_may_not_act_from_the_first
     run(test())
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("failure", ["is_gone", "is_silent"])
 def test_a_leader_that_cannot_renew_has_stopped_before_its_lease_runs_out(
     failure: str, monkeypatch: pytest.MonkeyPatch
@@ -334,6 +334,7 @@ def test_a_leader_that_cannot_renew_has_stopped_before_its_lease_runs_out(
     run(test())
 
 
+@pytest.mark.heavy
 def test_a_renewal_that_hangs_is_given_up_in_time_for_another() -> None:
     async def test() -> None:
         server = LeaseServer()
@@ -351,6 +352,7 @@ def test_a_renewal_that_hangs_is_given_up_in_time_for_another() -> None:
     run(test())
 
 
+@pytest.mark.heavy
 def test_a_renewal_whose_answer_is_lost_is_found_again() -> None:
     async def test() -> None:
         server = LeaseServer()

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kron.kube.client.backoff import Backoff
 from kron.kube.client.client import Client
 from kron.kube.client.errors import ApiError
-from kron.kube.client.reflector import Reflector, is_newer
+from kron.kube.client.reflector import Backoff, Reflector, is_newer
 from kron.kube.client.resources import JOBS
 from tests.kube.client.server import (
     Answer,
@@ -193,7 +192,7 @@ def test_a_version_that_is_no_use_is_replaced_by_a_list(watch: Answer, restart: 
             assert s.asked() == ["list", "watch 5", "list", "watch 9"]
             assert s.restarts[0] == restart
             assert s.cache.versions == {"b": 2, "c": 3}
-            # b has not changed, so nobody is bothered with it.
+            # b has not changed, so the sink does not get it again.
             assert s.cache.calls[3:] == ["put c@3", "keep b c of ns"]
 
     run(test())
@@ -350,7 +349,7 @@ def test_a_refresh_beside_a_watch_never_goes_back(
 ) -> None:
     async def test() -> None:
         tell, answer = asyncio.Event(), asyncio.Event()
-        # The mark comes last, so that the test knows when all was told.
+        # The mark comes last, so that the test knows when everything has arrived.
         watch = stream(*told, ("ADDED", made("mark", 99)), end="stall", go=tell)
         async with scene(page([A], 5), watch, gated(page(listed, list_version), answer)) as s:
             await s.server.wait_for_requests(2)

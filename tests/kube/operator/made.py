@@ -7,14 +7,24 @@ from typing import Any
 from kron.core.instant import from_text, to_text
 from kron.engine.actions import Outcome
 from kron.engine.ledger import Handled, Intent, Ledger
-from kron.kube.operator.member import Member
+from kron.kube.operator.member import ClusterMember
 from kron.kube.resource.kronjob import KronJob, Metadata, read_kronjob
-from kron.kube.resource.run import Run
+from kron.kube.resource.run import JobRun
 from kron.kube.resource.status import Status
 
 T0 = from_text("2026-03-01T00:00:00Z")
 HOUR_S = 3600
 SCHEDULE = "0 * * * *"
+
+
+class Unwritten:
+    """A store that keeps in mind what has changed, and writes nothing."""
+
+    def __init__(self) -> None:
+        self.jobs: list[ClusterMember] = []
+
+    def changed(self, job: ClusterMember, *, is_proven: bool = False) -> None:
+        self.jobs.append(job)
 
 
 def metadata(name: str = "report", uid: str = "u1", **changes: Any) -> Metadata:
@@ -39,16 +49,16 @@ def ledger(*handled_s: int, through_s: int | None = None, **changes: Any) -> Led
 
 
 def intent(nominal_s: int) -> Intent:
-    return Intent(nominal_s, nominal_s, "ab" * 10)
+    return Intent(nominal_s, nominal_s, "ab" * 10, SCHEDULE)
 
 
 def ended(nominal_s: int, outcome: Outcome = Outcome.EXECUTED, reason: str = "") -> Handled:
     return Handled(nominal_s, nominal_s, outcome, reason)
 
 
-def run(name: str, nominal_s: int | None = None, **changes: Any) -> Run:
+def run(name: str, nominal_s: int | None = None, **changes: Any) -> JobRun:
     """A Job that is going on; without a period, somebody triggered it."""
-    return Run(
+    return JobRun(
         namespace="ns",
         name=name,
         uid=f"uid of {name}",
@@ -64,15 +74,17 @@ def run(name: str, nominal_s: int | None = None, **changes: Any) -> Run:
     ).replace(**changes)
 
 
-def finished(name: str, at_s: int, nominal_s: int | None = None, **changes: Any) -> Run:
+def finished(name: str, at_s: int, nominal_s: int | None = None, **changes: Any) -> JobRun:
     return run(name, nominal_s, is_finished=True, finished_s=at_s, **changes)
 
 
-def member(*runs: Run, known: Ledger | None = None, stored: Ledger | None = None) -> Member:
+def member(
+    *runs: JobRun, known: Ledger | None = None, stored: Ledger | None = None
+) -> ClusterMember:
     """One whose spec is right. `known`: its ledger; `stored`: the one that the API server has."""
-    made = Member(metadata(), {each.name: each for each in runs})
+    made = ClusterMember(metadata(), {each.name: each for each in runs}, Unwritten())
     made.kronjob = kronjob()
-    made.ledger = known
+    made.load(known)
     if stored is not None:
         made.stored = Status(ledger=stored)
     return made

@@ -8,16 +8,16 @@ import pytest
 
 from kron.engine.actions import Outcome
 from kron.kube.operator.condition import Trouble, conditions
-from kron.kube.operator.member import Member
+from kron.kube.operator.member import ClusterMember
+from kron.kube.resource.schema.status import CONDITIONS
 from kron.kube.resource.status import Condition, Status
-from kron.kube.resource.status_fields import CONDITIONS
 from tests.kube.operator.made import T0, ended, kronjob, ledger, member, metadata
 
 QUOTA = Trouble("QuotaExceeded", "exceeded quota: jobs")
 NO_TIME = ended(T0, Outcome.UNSCHEDULABLE, "no second is left").replace(chosen_s=None)
 
 
-def found(made: Member, now_s: int = T0) -> dict[str, Condition]:
+def found(made: ClusterMember, now_s: int = T0) -> dict[str, Condition]:
     return {each.type: each for each in conditions(made, now_s)}
 
 
@@ -56,9 +56,10 @@ def found(made: Member, now_s: int = T0) -> dict[str, Condition]:
     ],
 )
 def test_the_conditions_of_a_member(changes: dict[str, Any], true: set[str], ready: str) -> None:
-    made = member(known=ledger())
+    made = member(known=changes.get("ledger", ledger()))
     for name, value in changes.items():
-        setattr(made, name, value)
+        if name != "ledger":
+            setattr(made, name, value)
     all_of_them = found(made)
     assert list(all_of_them) == list(CONDITIONS)
     assert {kind for kind, each in all_of_them.items() if each.status} == true

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
@@ -14,22 +13,22 @@ import pytest
 
 import kron
 from kron.core.decision import decide_at
-from kron.core.instant import from_text, to_text
+from kron.core.instant import from_text
+from kron.engine.actions import REPLACED
+from kron.engine.ledger import Ledger
+from kron.engine.storage import ledger_from_json, ledger_to_json
 from kron.kube.client.errors import ApiError
-from kron.kube.operator import recorder
+from kron.kube.operator import status_writer
 from kron.kube.resource.kronjob import read_kronjob
 from kron.kube.resource.run import manual_manifest, run_manifest
 from tests.kube.client.server import until
-from tests.kube.operator.server import CONFLICT, Object, Replica, Server, kronjob, play, seen
+from tests.kube.intents import intent_of
+from tests.kube.operator.server import CONFLICT, NOW, Object, Replica, Server, kronjob, play, seen
 
+THIS_MINUTE = "2026-11-16T12:00:00Z"
 OWED = {"deadline": "1h"}
 WAITS = {"deadline": "1h", "suspend": True}
 DONE = {"conditions": [{"type": "Complete", "status": "True"}]}
-
-
-def this_minute() -> str:
-    now_s = int(time.time())
-    return to_text(now_s - now_s % 60)
 
 
 def test_a_start_that_is_cancelled_before_it_began_holds_nothing_up() -> None:
@@ -92,14 +91,13 @@ def test_a_job_is_not_replaced_while_it_is_all_that_is_known_of_its_run() -> Non
         server.on_patch = answer
         obj = seen(kronjob(policy=OWED | {"concurrency": "replace"}))
         read = read_kronjob(obj)
-        before = decide_at(read.schedule, read.identity, from_text(this_minute()) - 60)
-        active = run_manifest(read, before, slack_s=5)
+        active = run_manifest(read, intent_of(read, from_text(THIS_MINUTE) - 60), slack_s=5)
         active["metadata"]["uid"] = "made by an operator that could not tell of it"
         server.put("jobs", active)
         server.put("kronjobs", obj)
         replica = Replica(server)
         await replica.start()
-        await until(lambda: bool(replica.member().starting))
+        await until(lambda: bool(replica.member().pending))
         await asyncio.sleep(0.1)
         assert server.asked("delete", "jobs") == []
         is_away = False
@@ -114,8 +112,7 @@ def test_only_what_was_active_is_replaced() -> None:
     async def test(server: Server) -> None:
         obj = seen(kronjob(policy=OWED | {"concurrency": "replace"}))
         read = read_kronjob(obj)
-        before = decide_at(read.schedule, read.identity, from_text(this_minute()) - 60)
-        old = run_manifest(read, before, slack_s=5)
+        old = run_manifest(read, intent_of(read, from_text(THIS_MINUTE) - 60), slack_s=5)
         old["metadata"]["uid"] = "old"
         server.put("jobs", old)
         server.put("kronjobs", obj)
@@ -130,6 +127,39 @@ def test_only_what_was_active_is_replaced() -> None:
         server.remove("jobs", old["metadata"]["name"])
         await until(lambda: bool(server.asked("create", "jobs")))
         assert server.asked("delete", "jobs") == [old["metadata"]["name"]]
+        await replica.stop()
+
+    play(test)
+
+
+def test_a_later_run_that_is_active_is_not_replaced_by_an_earlier_one() -> None:
+    """The intent of the earlier period was stored when the operator before this one died."""
+
+    async def test(server: Server) -> None:
+        replacing = kronjob(policy=OWED | {"concurrency": "replace"}, schedule="*/30 * * * *")
+        read = read_kronjob(replacing)
+        later = intent_of(read, read.schedule.nominals.at_or_before(from_text(NOW)))
+        earlier = intent_of(read, read.schedule.nominals.at_or_before(later.nominal_s - 1))
+        ledger = Ledger(read.job.text, earlier.nominal_s - 60, earlier.nominal_s)
+        ledger = ledger.replace(starting=(earlier,))
+        job = run_manifest(read, later, slack_s=5)
+        job["metadata"]["uid"] = "the later one"
+        server.put("jobs", job)
+        server.put("kronjobs", replacing | {"status": {"ledger": ledger_to_json(ledger)}})
+        replica = Replica(server)
+        await replica.start()
+        await until(lambda: "conditions" in server.status())
+        assert server.asked("delete", "jobs") == server.asked("create", "jobs") == []
+        assert server.status()["ledger"]["starting"] == []
+        stored = ledger_from_json(
+            {"last": None, "handled_through": None} | server.status()["ledger"]
+        )
+        assert stored.is_handled(earlier.nominal_s)
+        assert stored.is_handled(later.nominal_s)
+        assert (server.status()["lastOutcome"], server.status()["lastReason"]) == (
+            "skipped",
+            REPLACED,
+        )
         await replica.stop()
 
     play(test)
@@ -180,7 +210,7 @@ def test_what_was_told_is_written_before_the_next_one_leads() -> None:
         await until(lambda: "conditions" in server.status())
         is_slow = True
         server.edit("a", schedule="0 0 2 1 *")
-        await until(lambda: replica.operator._recorder.waiting == 1)
+        await until(lambda: replica.operator._statuses.waiting == 1)
         await replica.stop()
         assert server.status()["observedGeneration"] == 2
 
@@ -196,9 +226,9 @@ def test_one_that_may_not_act_tells_nothing(tmp_path: Path) -> None:
         await replica.start()
         await until(lambda: "conditions" in server.status())
         replica.operator._election._held_until_ns = 0
-        replica.operator._queue.put(replica.member(), 1)
+        replica.operator._scheduler.queue.put(replica.member(), 1)
         replica.operator._timer_fired()
-        replica.operator._step_if_leading([replica.member()], time.time_ns())
+        replica.operator._step_if_leading([replica.member()], replica.clock.now_ns())
         server.edit("a", policy=OWED)
         await until(lambda: replica.member().metadata.generation == 2)
         told = re.findall(r"event=(\w+)", (tmp_path / "log").read_text())
@@ -208,20 +238,20 @@ def test_one_that_may_not_act_tells_nothing(tmp_path: Path) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("newer", [{"schema": 2}, {"schema": "?"}], ids=["newer", "unreadable"])
+@pytest.mark.parametrize("newer", [{"schema": 3}, {"schema": "?"}], ids=["newer", "unreadable"])
 def test_a_ledger_that_becomes_one_that_does_not_read_is_told_of_at_once(newer: Object) -> None:
     async def test(server: Server) -> None:
         server.put("kronjobs", kronjob(policy={"suspend": True}))
         replica = Replica(server)
         await replica.start()
         await until(lambda: "conditions" in server.status())
-        for ledger in ({"schema": 2}, newer):
+        for ledger in ({"schema": 3}, newer):
             obj = deepcopy(server.objects["kronjobs"]["a"])
             obj["status"]["ledger"] = ledger
             server.put("kronjobs", obj)
             version = str(server.version)
             await until(lambda v=version: replica.member().metadata.resource_version >= v)  # type: ignore[misc]
-        is_frozen = newer["schema"] == 2
+        is_frozen = newer["schema"] == 3
         assert bool(replica.member().frozen) is is_frozen
         await until(lambda: server.status()["conditions"][0]["status"] == str(not is_frozen))
         await replica.stop()
@@ -276,6 +306,87 @@ def test_an_older_storage_is_believed_and_written_to() -> None:
     play(test)
 
 
+def test_an_end_is_announced_once_it_is_stored(tmp_path: Path) -> None:
+    """Else the next leader might run a period that was announced as missed."""
+    is_away = True
+
+    async def answer() -> None:
+        if is_away:
+            raise ApiError(500, "the status cannot be stored")
+
+    async def test(server: Server) -> None:
+        nonlocal is_away
+        server.on_patch = answer
+        server.put("kronjobs", seen(kronjob(policy={"deadline": "0s"})))
+        replica = Replica(server, log=str(tmp_path / "log"))
+        await replica.start()
+        await until(lambda: "write status" in (tmp_path / "log").read_text())
+        assert "event=missed" not in (tmp_path / "log").read_text()
+        assert 'outcome="missed"} 0' in replica.metrics.text()
+        is_away = False
+        await until(lambda: "event=missed" in (tmp_path / "log").read_text())
+        assert server.status()["lastOutcome"] == "missed"
+        assert 'outcome="missed"} 0' not in replica.metrics.text()
+        await replica.stop()
+
+    play(test)
+
+
+def test_what_was_not_announced_when_a_kronjob_goes_is_announced(tmp_path: Path) -> None:
+    async def answer() -> None:
+        raise ApiError(500, "the status cannot be stored")
+
+    async def test(server: Server) -> None:
+        server.on_patch = answer
+        server.put("kronjobs", seen(kronjob(policy={"deadline": "0s"})))
+        replica = Replica(server, log=str(tmp_path / "log"))
+        await replica.start()
+        await until(lambda: "write status" in (tmp_path / "log").read_text())
+        server.remove("kronjobs", "a")
+        await until(lambda: "event=missed" in (tmp_path / "log").read_text())
+        await replica.stop()
+
+    play(test)
+
+
+def test_what_a_write_under_way_was_to_store_is_announced_when_the_kronjob_goes(
+    tmp_path: Path,
+) -> None:
+    async def test(server: Server) -> None:
+        async def go() -> None:
+            server.remove("kronjobs", "a")
+            await asyncio.sleep(0.05)  # until the watch has shown it
+            raise ApiError(404, "it is gone", reason="NotFound")
+
+        server.on_patch = go
+        server.put("kronjobs", seen(kronjob(policy={"deadline": "0s"})))
+        replica = Replica(server, log=str(tmp_path / "log"))
+        await replica.start()
+        await until(lambda: "event=missed" in (tmp_path / "log").read_text())
+        assert replica.operator._statuses._announcements == {}
+        await replica.stop()
+
+    play(test)
+
+
+def test_a_skipped_period_is_announced_while_the_job_before_it_cannot_be_made(
+    tmp_path: Path,
+) -> None:
+    async def refuse(_: Object) -> None:
+        raise ApiError(403, "exceeded quota: jobs", reason="Forbidden")
+
+    async def test(server: Server) -> None:
+        server.on_create_job = refuse
+        server.put("kronjobs", seen(kronjob(policy=OWED | {"concurrency": "forbid"})))
+        replica = Replica(server, log=str(tmp_path / "log"))
+        await replica.start()
+        await until(lambda: "event=skipped_concurrency" in (tmp_path / "log").read_text())
+        assert replica.member().pending
+        await replica.stop()
+
+    play(test)
+
+
 def test_a_write_that_conflicts_again_and_again_is_not_tried_without_a_pause() -> None:
     async def conflict() -> None:
         raise ApiError(409, "it has changed", reason="Conflict")
@@ -295,7 +406,7 @@ def test_a_write_that_conflicts_again_and_again_is_not_tried_without_a_pause() -
 
 def test_nothing_is_started_for_a_kronjob_that_is_being_deleted() -> None:
     async def test(server: Server) -> None:
-        period = this_minute()
+        period = THIS_MINUTE
         intent = {"period": period, "chosen": period, "run_id": "ab" * 10}
         going = seen(kronjob(policy=OWED), starting=[intent], handled=[period])
         going["metadata"]["deletionTimestamp"] = period
@@ -313,7 +424,7 @@ def test_of_a_newer_operators_status_only_the_conditions_are_written_and_only_on
     async def test(server: Server) -> None:
         newer = kronjob(policy=OWED)
         told = {"lastOutcome": "executed", "nextChosenTime": "2027-01-01T00:00:00Z"}
-        newer["status"] = told | {"ledger": {"schema": 2, "what": "is new"}}
+        newer["status"] = told | {"ledger": {"schema": 3, "what": "is new"}}
         server.put("kronjobs", newer)
         for _ in range(2):
             replica = Replica(server)
@@ -423,12 +534,12 @@ def test_a_job_tells_what_it_was_decided_by_though_its_kronjob_was_edited_since(
 def test_statuses_are_written_although_jobs_never_cease_to_come(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(recorder, "MOST_HELD_S", 0.1)
+    monkeypatch.setattr(status_writer, "MOST_HELD_S", 0.1)
 
     async def test(server: Server) -> None:
         replica = Replica(server)
         await replica.start()
-        held = replica.operator._recorder
+        held = replica.operator._statuses
         held.hold()
         server.put("kronjobs", kronjob())
         await until(lambda: "conditions" in server.status())
@@ -447,7 +558,7 @@ def test_nothing_is_kept_of_kronjobs_that_are_gone() -> None:
             server.remove("kronjobs", f"a-{number}")
         server.put("kronjobs", kronjob("last"))
         await until(lambda: "conditions" in server.status("last"))
-        assert len(replica.operator._queue._heap) < 100
+        assert len(replica.operator._scheduler.queue._heap) < 100
         assert list(replica.operator._roster._runs) == [("ns", "last")]
         await replica.stop()
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from kron.kube.operator.roster import Roster
-from tests.kube.operator.made import T0, metadata, run
+from kron.kube.operator.roster import ClusterRoster
+from tests.kube.operator.made import T0, Unwritten, metadata, run
 
 
 def test_a_job_that_is_heard_of_first_is_there_when_its_kronjob_comes() -> None:
-    roster = Roster()
+    roster = ClusterRoster()
     job = run("job", T0)
     assert roster.put_run(job) is None
-    member = roster.add(metadata())
+    member = roster.enrol(metadata(), Unwritten())
     assert member.runs == {"job": job}
     assert roster.put_run(job.replace(is_finished=True)) is member
     assert member.active_runs() == []
 
 
 def test_the_owner_is_told_by_uid_not_by_name() -> None:
-    roster = Roster()
-    member = roster.add(metadata(uid="u2"))
+    roster = ClusterRoster()
+    member = roster.enrol(metadata(uid="u2"), Unwritten())
     assert roster.put_run(run("job", T0, owner_uid="u1")) is None
     assert roster.put_run(run("mine", T0, owner_uid="u2")) is member
     assert [each.name for each in member.own_runs()] == ["mine"]
@@ -29,28 +29,28 @@ def test_the_owner_is_told_by_uid_not_by_name() -> None:
 
 
 def test_a_kronjob_made_anew_finds_the_jobs_but_does_not_own_them() -> None:
-    roster = Roster()
-    old = roster.add(metadata(uid="u1"))
+    roster = ClusterRoster()
+    old = roster.enrol(metadata(uid="u1"), Unwritten())
     roster.put_run(run("job", T0))
-    roster.remove(old)
+    roster.remove(old.key)
     assert len(roster) == 0
-    new = roster.add(metadata(uid="u2"))
+    new = roster.enrol(metadata(uid="u2"), Unwritten())
     assert list(new.runs) == ["job"]
     assert new.own_runs() == []
 
 
 @pytest.mark.parametrize("period", ["yesterday", "2026-02-30T00:00:00Z", "\x00", "2026-03-01"])
 def test_a_job_whose_period_does_not_read_is_nobodys(period: str) -> None:
-    roster = Roster()
-    member = roster.add(metadata())
+    roster = ClusterRoster()
+    member = roster.enrol(metadata(), Unwritten())
     assert roster.put_run(run("odd", period=period)) is None
     assert member.runs == {}
 
 
 def test_jobs_that_are_no_longer_listed_are_forgotten_in_that_namespace_only() -> None:
-    roster = Roster()
-    here = roster.add(metadata())
-    there = roster.add(metadata(namespace="other", uid="u2"))
+    roster = ClusterRoster()
+    here = roster.enrol(metadata(), Unwritten())
+    there = roster.enrol(metadata(namespace="other", uid="u2"), Unwritten())
     for name in ("kept", "gone", "gone-too"):
         roster.put_run(run(name, T0))
     roster.put_run(run("far", T0, namespace="other", owner_uid="u2"))
@@ -62,7 +62,7 @@ def test_jobs_that_are_no_longer_listed_are_forgotten_in_that_namespace_only() -
 
 
 def test_what_is_unknown_is_dropped_without_a_word() -> None:
-    roster = Roster()
+    roster = ClusterRoster()
     assert roster.drop_run("ns", "nobody", "report") is None
-    assert roster.find(("ns", "report")) is None
+    assert roster.get(("ns", "report")) is None
     assert list(roster) == []

@@ -1,1 +1,1 @@
-"""The API server: who we are to it, requests, watches, and the lease that elects a leader."""
+"""The API server: access, credentials, requests, watches, and the lease that elects a leader."""

@@ -1,4 +1,4 @@
-"""Which API server to talk to, whether to believe it, and who we are to it."""
+"""Which API server to talk to, how to verify it, and with which credentials."""
 
 from __future__ import annotations
 
@@ -7,16 +7,12 @@ import ssl
 
 from kron.core.errors import Code, KronError, quoted, visible
 from kron.core.frozen import Frozen
+from kron.kube.api_object import Object
 from kron.kube.client.credentials import Credential, Credentials, Secret, StoredCredentials
-from kron.kube.client.files import read_secret
 from kron.kube.client.kubeconfig import Kubeconfig, Section, read_kubeconfig
-from kron.kube.client.plugin import VERSIONS, Plugin, PluginCredentials
+from kron.kube.client.plugin import VERSIONS, Plugin
 from kron.kube.client.resumption import ResumingContext
 from kron.waking.clock import Clock
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
@@ -32,21 +28,21 @@ _NOT_OURS = {
 
 
 class Access(Frozen):
-    """An API server and our place with it."""
+    """An API server, how to verify it, and our credentials."""
 
     server: str
     """Its address without a slash at the end: https://10.0.0.1:6443."""
     credentials: Credentials
     namespace: str = "default"
-    """The namespace to use when none is said."""
+    """The namespace to use when none is named."""
     authority: Secret = Secret("certificate-authority")
-    """The certificates to believe, in PEM; the system's if there are none."""
+    """The certificates to trust, in PEM; the system's if it is empty."""
     server_name: str = ""
     """The name in the server's certificate, if it is not the one in its address."""
     is_verified: bool = True
 
     def ssl_context(self, credential: Credential) -> ssl.SSLContext | None:
-        """How to open connections that present `credential`; None: without TLS."""
+        """The TLS settings of connections that present `credential`; None without TLS."""
         if not self.server.startswith("https:"):
             return None
         context = ResumingContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -66,7 +62,7 @@ class Access(Frozen):
 def find_access(kubeconfig: str | None = None, context: str | None = None) -> Access:
     """The cluster that `kubeconfig` names, or KUBECONFIG, or the one we run in, or ~/.kube/config.
 
-    `context` is one of a kubeconfig, so with it the cluster we run in is passed over.
+    `context` names one in a kubeconfig, so the cluster we run in is not considered then.
     """
     if kubeconfig is not None:
         return _from_files([kubeconfig], context, may_be_missing=False)
@@ -87,28 +83,27 @@ def in_cluster(host: str, port: str, directory: str = SERVICE_ACCOUNT) -> Access
         raise KronError(Code.CLUSTER, message, fix="set it to the port of the API server")
     token = Secret("the service account's token", path=f"{directory}/token")
     authority = Secret("the service account's ca.crt", path=f"{directory}/ca.crt")
-    try:  # now, and not with the first request
-        token.read()
-        authority.read()
-        namespace = read_secret("the service account's namespace", f"{directory}/namespace")
+    namespace = Secret("the service account's namespace", path=f"{directory}/namespace")
+    try:  # fail now, not at the first request
+        _, _, name = token.read(), authority.read(), namespace.read()
     except KronError as error:
         fix = "mount the service account's token, or name a kubeconfig with --kubeconfig"
         raise KronError(error.code, error.message, fix) from None
     credentials = StoredCredentials(token, Secret(""), Secret(""), Clock())
     address = f"[{host}]" if ":" in host else host
     server = _address(Section("", "KUBERNETES_SERVICE_HOST", {}), f"https://{address}:{port}")
-    return Access(server, credentials, namespace.decode(errors="replace").strip(), authority)
+    return Access(server, credentials, name.decode(errors="replace").strip(), authority)
 
 
 def _from_files(paths: list[str], context: str | None, *, may_be_missing: bool) -> Access:
     config = read_kubeconfig(paths, may_be_missing=may_be_missing)
     if config is None:
-        message = f"no cluster is named: there is no {' and no '.join(map(visible, paths))}"
+        message = f"no cluster is named, and no kubeconfig is at {' or '.join(map(visible, paths))}"
         fix = "name a kubeconfig with --kubeconfig or KUBECONFIG"
         raise KronError(Code.CLUSTER, message, fix)
     name = config.current if context is None else context
     if not name:
-        message = f"{', '.join(map(visible, config.paths))}: there is no current-context"
+        message = f"{', '.join(map(visible, config.paths))}: current-context is missing"
         raise KronError(Code.CLUSTER, message, fix="choose one with --context")
     wanted_by = "current-context" if context is None else "--context"
     chosen = config.find("context", name, wanted_by)
@@ -122,11 +117,11 @@ def _access(config: Kubeconfig, chosen: Section) -> Access:
     server = _address(cluster, _required(cluster, "server"))
     if cluster.text("proxy-url"):
         fix = "reach the API server without a proxy"
-        raise cluster.error("proxy-url", "Kron does not go through proxies", fix)
+        raise cluster.error("proxy-url", "Kron does not support proxies", fix)
     authority = _secret(cluster, "certificate-authority")
     is_verified = not cluster.is_true("insecure-skip-tls-verify")
     if not is_verified and (authority.data or authority.path):
-        message = "beside a certificate-authority it would be ignored or dangerous"
+        message = "it contradicts the certificate-authority beside it"
         raise cluster.error("insecure-skip-tls-verify", message, "remove one of the two")
     return Access(
         server,
@@ -141,9 +136,9 @@ def _access(config: Kubeconfig, chosen: Section) -> Access:
 def _credentials(cluster: Section, user: Section, server: str, authority: Secret) -> Credentials:
     for refused, fix in _NOT_OURS.items():
         if user.values.get(refused):
-            raise user.error(refused, "Kron does not do this", fix)
+            raise user.error(refused, "Kron does not support this", fix)
     certificate, key = _secret(user, "client-certificate"), _secret(user, "client-key")
-    has_certificate, has_key = _is_there(certificate), _is_there(key)
+    has_certificate, has_key = _is_set(certificate), _is_set(key)
     if has_certificate != has_key:
         missing = "client-key" if has_certificate else "client-certificate"
         raise user.error(missing, "a certificate and its key go together", f"add {missing}")
@@ -153,10 +148,10 @@ def _credentials(cluster: Section, user: Section, server: str, authority: Secret
         token = Secret(user.where("token"), user.text("token").encode(errors="replace"))
     if user.values.get("exec") is None:
         return StoredCredentials(token, certificate, key, Clock())
-    if has_certificate or _is_there(token):
-        message = "beside a token or a certificate it is not clear which counts"
+    if has_certificate or _is_set(token):
+        message = "a token or a certificate is set, too, and it is unclear which counts"
         raise user.error("exec", message, "keep one of them")
-    return PluginCredentials(_plugin(cluster, user, server, authority), Clock())
+    return _plugin(cluster, user, server, authority)
 
 
 def _plugin(cluster: Section, user: Section, server: str, authority: Secret) -> Plugin:
@@ -166,7 +161,7 @@ def _plugin(cluster: Section, user: Section, server: str, authority: Secret) -> 
         message = f"{quoted(version)} is not known, {' and '.join(VERSIONS)} are"
         raise said.error("apiVersion", message, f"use {VERSIONS[0]}")
     if said.text("interactiveMode") == "Always":
-        message = "the plugin wants to ask a person, and nobody is there"
+        message = "the plugin wants to ask a person, and Kron runs without one"
         raise said.error("interactiveMode", message, "use IfAvailable, or a token")
     arguments = said.values.get("args") or []
     if not isinstance(arguments, list) or not all(isinstance(each, str) for each in arguments):
@@ -181,35 +176,34 @@ def _plugin(cluster: Section, user: Section, server: str, authority: Secret) -> 
         tuple(arguments),
         environment,
         said.text("installHint"),
-        _told(cluster, server, authority) if said.is_true("provideClusterInfo") else None,
+        _cluster_info(cluster, server, authority) if said.is_true("provideClusterInfo") else None,
     )
 
 
-def _told(cluster: Section, server: str, authority: Secret) -> dict[str, Any]:
-    """What a plugin is told of the cluster, if it asks."""
+def _cluster_info(cluster: Section, server: str, authority: Secret) -> Object:
+    """What the plugin gets to know about the cluster if it asks for it."""
     from base64 import b64encode
 
-    told: dict[str, Any] = {"server": server}
-    if name := cluster.text("tls-server-name"):
-        told["tls-server-name"] = name
-    if cluster.is_true("insecure-skip-tls-verify"):
-        told["insecure-skip-tls-verify"] = True
-    if data := authority.read():
-        told["certificate-authority-data"] = b64encode(data).decode()
-    for extension in cluster.sections("extensions"):
-        if extension.text("name") == "client.authentication.k8s.io/exec":
-            told["config"] = extension.values.get("extension")
-    return told
+    extensions = {each.text("name"): each for each in cluster.sections("extensions")}
+    extension = extensions.get("client.authentication.k8s.io/exec")
+    info = {
+        "server": server,
+        "tls-server-name": cluster.text("tls-server-name"),
+        "insecure-skip-tls-verify": cluster.is_true("insecure-skip-tls-verify"),
+        "certificate-authority-data": b64encode(authority.read()).decode(),
+        "config": extension and extension.values.get("extension"),
+    }
+    return {key: value for key, value in info.items() if value}
 
 
 def _secret(section: Section, key: str) -> Secret:
-    """A piece that may be in the kubeconfig itself (which then counts) or in a file."""
+    """A secret in the kubeconfig itself or, if it is not there, in a file."""
     data = section.data(f"{key}-data")
     where = section.where(key)
     return Secret(where, data=data) if data else Secret(where, path=section.file(key))
 
 
-def _is_there(secret: Secret) -> bool:
+def _is_set(secret: Secret) -> bool:
     return bool(secret.data or secret.path)
 
 
@@ -221,7 +215,7 @@ def _required(section: Section, key: str) -> str:
 
 
 def _address(section: Section, text: str) -> str:
-    """The server's address, checked: it goes before every path."""
+    """The server's address, checked, because every URL begins with it."""
     from urllib.parse import urlsplit
 
     fix = "write it like https://10.0.0.1:6443"
@@ -231,7 +225,7 @@ def _address(section: Section, text: str) -> str:
     except ValueError:
         parts, is_good = urlsplit(""), False
     if "@" in text or parts.query or parts.fragment:
-        # A password in an address would be shown with it.
+        # A password in an address would be shown in messages.
         raise section.error("server", "an address has no user, query or fragment", fix)
     if not is_good or not text.isascii() or not text.isprintable() or " " in text:
         message = f"{quoted(text)} is not the address of an API server"
@@ -249,9 +243,9 @@ def _trust(context: ssl.SSLContext, secret: Secret, authority: bytes) -> None:
 
 
 def _present(context: ssl.SSLContext, credential: Credential) -> None:
-    """Load the certificate and its key, which OpenSSL reads from files only: one in memory."""
+    """Load the certificate and its key from a file in memory: OpenSSL reads only files."""
     descriptor = os.memfd_create("kron", os.MFD_CLOEXEC)
-    message = "the client certificate and its key do not read, or do not belong together"
+    message = "the client certificate and its key are malformed, or do not belong together"
     fix = "give both in PEM, the key without a pass phrase"
     with os.fdopen(descriptor, "wb") as file:
         file.write(credential.certificate.rstrip() + b"\n" + credential.key)

@@ -10,29 +10,44 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from json import dumps
 
 import aiohttp
 from yarl import URL
 
+from kron.kube.api_object import Object
 from kron.kube.client.access import Access
-from kron.kube.client.answers import event_of, object_of, page_of, read_bounded, refused
-from kron.kube.client.errors import MALFORMED, SILENT, no_answer
-from kron.kube.client.lines import Lines, LineTooLongError
-from kron.kube.client.resources import Resource
-from kron.kube.client.session import BRIEF, JSON, MERGE_PATCH, UNBOUNDED, Sessions
+from kron.kube.client.errors import MALFORMED, SILENT, ApiError, json_object, no_answer, refusal
+from kron.kube.client.resources import Resource, escaped
+from kron.kube.client.session import UNBOUNDED, Sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Self
+    from typing import Self
 
-    Object = dict[str, Any]
 
+_METHODS = {
+    "get": "GET",
+    "list": "GET",
+    "watch": "GET",
+    "create": "POST",
+    "update": "PUT",
+    "patch": "PATCH",
+    "delete": "DELETE",
+}
+"""The method of each verb. Metrics and messages name the verb."""
+
+_JSON = "application/json"
+_MERGE_PATCH = "application/merge-patch+json"
+_BRIEF = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+_MOST_ERROR_BYTES = 64 * 1024
 _MOST_OBJECT_BYTES = 16 * 1024 * 1024
 _MOST_PAGE_BYTES = 512 * 1024 * 1024
 _CONNECT_S = 10.0
+_REQUEST_S = 10.0
+_LIST_S = 60.0
 
 
 class Client:
@@ -55,96 +70,72 @@ class Client:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        """Close every connection. A request after this opens new ones."""
         await self._sessions.close()
 
     async def get(
-        self, resource: Resource, namespace: str | None, name: str, *, timeout_s: float = 10
+        self, resource: Resource, namespace: str, name: str, *, timeout_s: float = _REQUEST_S
     ) -> Object:
         """The object of this name."""
         path = resource.path(namespace, name)
-        return await self._object("get", "GET", resource, path, timeout_s=timeout_s)
+        return await self._object("get", resource, path, timeout_s=timeout_s)
 
     async def create(
         self,
         resource: Resource,
         namespace: str | None,
-        body: Mapping[str, Any] | bytes,
+        body: Object | bytes,
         *,
         is_brief: bool = False,
-        timeout_s: float = 10,
+        timeout_s: float = _REQUEST_S,
     ) -> Object:
-        """Make an object, and answer what was made; only its metadata if `is_brief`.
+        """Create an object and return it; only its metadata if `is_brief`.
 
         A field that the server does not know is an error, as it is for kubectl.
         """
+        path, query = resource.path(namespace), "&fieldValidation=Strict"
         return await self._object(
-            "create",
-            "POST",
-            resource,
-            resource.path(namespace),
-            body,
-            is_brief=is_brief,
-            query="&fieldValidation=Strict",
-            timeout_s=timeout_s,
+            "create", resource, path, body, is_brief=is_brief, query=query, timeout_s=timeout_s
         )
 
     async def replace(
         self,
         resource: Resource,
-        namespace: str | None,
+        namespace: str,
         name: str,
-        body: Mapping[str, Any] | bytes,
+        body: Object,
         *,
-        timeout_s: float = 10,
+        timeout_s: float = _REQUEST_S,
     ) -> Object:
-        """Put `body` in the place of an object, which still has the version that `body` names."""
+        """Replace an object by `body`, unless its version has changed since."""
         path = resource.path(namespace, name)
-        return await self._object("update", "PUT", resource, path, body, timeout_s=timeout_s)
+        return await self._object("update", resource, path, body, timeout_s=timeout_s)
 
     async def patch(
         self,
         resource: Resource,
-        namespace: str | None,
+        namespace: str,
         name: str,
-        body: Mapping[str, Any] | bytes,
+        body: Object | bytes,
         *,
         subresource: str = "",
         is_brief: bool = False,
-        timeout_s: float = 10,
     ) -> Object:
         """Merge `body` into an object or a subresource of it (RFC 7386: null removes)."""
         path = resource.path(namespace, name, subresource)
-        return await self._object(
-            "patch",
-            "PATCH",
-            resource,
-            path,
-            body,
-            content_type=MERGE_PATCH,
-            is_brief=is_brief,
-            timeout_s=timeout_s,
-        )
+        return await self._object("patch", resource, path, body, is_brief=is_brief)
 
     async def delete(
         self,
         resource: Resource,
-        namespace: str | None,
+        namespace: str,
         name: str,
         *,
-        uid: str = "",
+        uid: str,
         propagation: str = "Background",
-        timeout_s: float = 10,
     ) -> None:
-        """Delete an object; with `uid` only that one, and not another that has its name by now."""
-        body: Object = {"propagationPolicy": propagation}
-        if uid:
-            body["preconditions"] = {"uid": uid}
-        path = resource.path(namespace, name)
-        await self._object("delete", "DELETE", resource, path, body, timeout_s=timeout_s)
+        """Delete the object with this uid, not a newer one of the same name."""
+        body = {"propagationPolicy": propagation, "preconditions": {"uid": uid}}
+        await self._object("delete", resource, resource.path(namespace, name), body)
 
     async def pages(
         self,
@@ -153,21 +144,18 @@ class Client:
         *,
         selector: str = "",
         limit: int = 500,
-        timeout_s: float = 60,
     ) -> AsyncGenerator[tuple[list[Object], str], None]:
-        """All objects as they are together at one version, page by page, each with that version.
+        """All objects as of one version, page by page, each page with that version.
 
-        The version stops being kept after some minutes: then the next page is an ApiError 410.
+        The server keeps the version for some minutes: then the next page is an ApiError 410.
         """
         path = resource.path(namespace)
         query = f"&limit={limit}{_selected(selector)}"
         token = ""
         while True:
-            words = f"{query}&continue={_escaped(token)}" if token else query
-            answer = await self._object(
-                "list", "GET", resource, path, query=words, timeout_s=timeout_s
-            )
-            items, version, token = page_of(resource, answer)
+            words = f"{query}&continue={escaped(token)}" if token else query
+            answer = await self._object("list", resource, path, query=words, timeout_s=_LIST_S)
+            items, version, token = _page(resource, answer)
             yield items, version
             if not token:
                 return
@@ -182,51 +170,47 @@ class Client:
         timeout_s: int,
         silence_s: float,
     ) -> AsyncGenerator[tuple[str, Object], None]:
-        """What happens after `version`, as one watch tells it: types of event and their objects.
+        """What happens after `version`, from one watch: the type of each event, and its object.
 
-        It ends when the server ends it, which it does after `timeout_s` at the latest. A bookmark
-        carries a version only. An ERROR event is raised, and so is a silence of `silence_s`.
+        The server ends the watch after `timeout_s` at the latest. A bookmark has only a version.
+        An ERROR event is raised as an ApiError, and so is a silence of `silence_s`.
         """
         what = f"watch {resource.plural}"
         url = (
             f"{resource.path(namespace)}?watch=1&allowWatchBookmarks=true{_selected(selector)}"
-            f"&resourceVersion={_escaped(version)}&timeoutSeconds={timeout_s}"
+            f"&resourceVersion={escaped(version)}&timeoutSeconds={timeout_s}"
         )
         timeout = aiohttp.ClientTimeout(
             total=None, sock_connect=min(silence_s, _CONNECT_S), sock_read=silence_s
         )
-        lines = Lines(_MOST_OBJECT_BYTES)
+        lines = _Lines(what, _MOST_OBJECT_BYTES)
         try:
-            async with self._answer("watch", "GET", resource, url, timeout=timeout) as answer:
+            async with self._answer("watch", resource, url, timeout=timeout) as answer:
                 while data := await answer.content.readany():
                     for line in lines.feed(data):
-                        yield event_of(what, line)
+                        yield _event(what, line)
         except aiohttp.SocketTimeoutError:
             why = f"nothing heard for {silence_s:g} s"
             raise no_answer(what, why, reason=SILENT, is_sent=False) from None
-        except LineTooLongError as error:
-            raise no_answer(what, str(error), reason=MALFORMED, is_sent=False) from None
         except (aiohttp.ClientError, OSError) as error:
             raise no_answer(what, _why(error), is_sent=False) from None
 
     async def _object(
         self,
         verb: str,
-        method: str,
         resource: Resource,
         path: str,
-        body: Mapping[str, Any] | bytes | None = None,
+        body: Object | bytes | None = None,
         *,
-        content_type: str = JSON,
         is_brief: bool = False,
         query: str = "",
-        timeout_s: float,
+        timeout_s: float = _REQUEST_S,
     ) -> Object:
-        """One request that answers with an object, within `timeout_s` all told."""
+        """One request that returns an object, within `timeout_s` in total."""
         if body is not None and not isinstance(body, bytes):
             body = dumps(body, separators=(",", ":")).encode()
         what = f"{verb} {resource.plural}"
-        is_write = method != "GET"
+        is_write = _METHODS[verb] != "GET"
         most = _MOST_PAGE_BYTES if verb == "list" else _MOST_OBJECT_BYTES
         is_sent = False
         try:
@@ -234,17 +218,17 @@ class Client:
                 if not resource.is_urgent:
                     await self._slots.acquire()
                 try:
-                    # The server gives up when we do: what is left of our time, not all of it.
+                    # The server gives up when we do: after the rest of our time, not all of it.
                     left_s = (limit.when() or 0.0) - asyncio.get_running_loop().time()
                     url = f"{path}?timeout={max(1, int(left_s * 1000))}ms{query}"
                     is_sent = is_write
-                    kind = (content_type, BRIEF if is_brief else JSON)
-                    async with self._answer(verb, method, resource, url, body, kind=kind) as answer:
-                        data = await read_bounded(answer, most)
+                    accept = _BRIEF if is_brief else _JSON
+                    async with self._answer(verb, resource, url, body, accept) as answer:
+                        data = await _read_bounded(answer, most)
                 finally:
                     if not resource.is_urgent:
                         self._slots.release()
-            return object_of(what, data, is_write=is_write)
+            return _object_of(what, data, is_write=is_write)
         except TimeoutError:
             why = f"no answer within {timeout_s:g} s"
             raise no_answer(what, why, is_sent=is_sent) from None
@@ -258,56 +242,51 @@ class Client:
     async def _answer(
         self,
         verb: str,
-        method: str,
         resource: Resource,
         url: str,
         body: bytes | None = None,
+        accept: str = _JSON,
         *,
-        kind: tuple[str, str] = (JSON, JSON),
         timeout: aiohttp.ClientTimeout = UNBOUNDED,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """The answer to a request, if it is a good one; ApiError if it is a refusal."""
+        """The answer to a request; ApiError if it is a refusal."""
+        content_type = _MERGE_PATCH if verb == "patch" else _JSON
         for is_last in (False, True):
             session = await self._sessions.current()
+            headers = {**session.headers, "Accept": accept, "Content-Type": content_type}
             is_answered = False
             try:
                 async with session.connections.request(
-                    method,
+                    _METHODS[verb],
                     URL(self.access.server + url, encoded=True),
                     data=body,
-                    headers=session.headers[kind],
+                    headers=headers,
                     timeout=timeout,
                     allow_redirects=False,
                     server_hostname=self.access.server_name or None,
                 ) as answer:
                     status, is_answered = answer.status, True
-                    self._tell(verb, resource, status)
+                    self._report(verb, resource, status)
                     if status < 300:
                         yield answer
                         return
                     if status != 401 or is_last:
-                        raise await refused(f"{verb} {resource.plural}", method, answer)
+                        raise await _refused(verb, resource, answer)
             except aiohttp.ClientConnectorCertificateError:
-                self._sessions.forget(session)  # the cluster may have a new authority
+                session.is_refused = True  # the cluster may have a new certificate authority
                 raise
             finally:
                 if not is_answered:
-                    self._tell(verb, resource, 0)
-            self._sessions.forget(session)
+                    self._report(verb, resource, 0)
+            session.is_refused = True
 
-    def _tell(self, verb: str, resource: Resource, status: int) -> None:
+    def _report(self, verb: str, resource: Resource, status: int) -> None:
         if self._observe is not None:
             self._observe(verb, resource.plural, status)
 
 
 def _selected(selector: str) -> str:
-    return f"&labelSelector={_escaped(selector)}" if selector else ""
-
-
-def _escaped(text: str) -> str:
-    from urllib.parse import quote
-
-    return quote(text, safe="", errors="surrogatepass")
+    return f"&labelSelector={escaped(selector)}" if selector else ""
 
 
 def _why(error: Exception) -> str:
@@ -318,10 +297,96 @@ def _why_unconnected(error: aiohttp.ClientConnectorError, server: str) -> str:
     cause = error.os_error
     is_plain = cause.errno is not None and cause.errno > 0 and not isinstance(cause, ssl.SSLError)
     why = os.strerror(cause.errno or 0) if is_plain else cause.strerror or str(cause)
-    return f"cannot connect to {URL(server).origin()}: {why}"  # without a password, if it has one
+    return f"cannot connect to {URL(server).origin()}: {why}"  # without a password
 
 
 def _fix(error: aiohttp.ClientConnectorError) -> str:
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return "check the certificate-authority and the tls-server-name of the kubeconfig"
     return "check that this is the cluster you mean (--context, KUBECONFIG), and that it is up"
+
+
+async def _read_bounded(answer: aiohttp.ClientResponse, most: int) -> bytes:
+    """The body of an answer; an error if it is longer than `most` bytes."""
+    length = answer.content_length
+    if length is not None and length <= most:
+        return await answer.read()
+    data = bytearray()
+    while chunk := await answer.content.readany():
+        data += chunk
+        if len(data) > most:
+            raise aiohttp.ClientPayloadError(f"the answer is longer than {most} bytes")
+    return bytes(data)
+
+
+async def _refused(verb: str, resource: Resource, answer: aiohttp.ClientResponse) -> ApiError:
+    """The error that a refusal means. Only the beginning of a long body is read."""
+    body = b""
+    try:
+        while len(body) < _MOST_ERROR_BYTES and (chunk := await answer.content.readany()):
+            body += chunk
+    except (aiohttp.ClientError, OSError):
+        pass  # part of the reason is better than nothing
+    what, after = f"{verb} {resource.plural}", answer.headers.get("Retry-After")
+    is_write = _METHODS[verb] != "GET"
+    return refusal(what, answer.status, body, retry_after=after, is_write=is_write)
+
+
+def _object_of(what: str, data: bytes, *, is_write: bool) -> Object:
+    """The object in the body of an answer."""
+    obj = json_object(data)
+    if obj is None:
+        why = f"the answer is not a JSON object, it begins {data[:60]!r}"
+        raise no_answer(what, why, reason=MALFORMED, is_sent=is_write)
+    return obj
+
+
+def _page(resource: Resource, answer: Object) -> tuple[list[Object], str, str]:
+    """The objects of a page of a list, their version, and the token of the next page or ''."""
+    items, metadata = answer.get("items"), answer.get("metadata")
+    if items is None:
+        items = []  # Go may write an empty list as null
+    if isinstance(items, list) and isinstance(metadata, dict):
+        version, token = metadata.get("resourceVersion"), metadata.get("continue") or ""
+        if isinstance(version, str) and isinstance(token, str):
+            return items, version, token
+    why = "the answer is not a list of objects"
+    raise no_answer(f"list {resource.plural}", why, reason=MALFORMED, is_sent=False)
+
+
+def _event(what: str, line: bytes) -> tuple[str, Object]:
+    """The type and the object of an event; ApiError if it is one of type ERROR."""
+    event = _object_of(what, line, is_write=False)
+    kind, obj = event.get("type"), event.get("object")
+    if not isinstance(kind, str) or not isinstance(obj, dict):
+        why = f"not an event of a watch: {line[:60]!r}"
+        raise no_answer(what, why, reason=MALFORMED, is_sent=False)
+    if kind == "ERROR":  # its HTTP answer was 200 before
+        code = obj.get("code")
+        raise refusal(what, code if isinstance(code, int) and 400 <= code <= 599 else 500, obj)
+    return kind, obj
+
+
+class _Lines:
+    """Collects bytes into lines of at most `most` bytes. An unfinished line is kept for later."""
+
+    def __init__(self, what: str, most: int) -> None:
+        self._what = what
+        self._most = most
+        self._begun: list[bytes] = []
+        self._begun_bytes = 0
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The lines that `data` completes, without line feeds and empty lines."""
+        first, *rest = data.split(b"\n")
+        self._begun.append(first)
+        self._begun_bytes += len(first)
+        if self._begun_bytes > self._most:
+            why = f"a line is longer than {self._most} bytes"
+            raise no_answer(self._what, why, reason=MALFORMED, is_sent=False)
+        if not rest:
+            return []
+        lines = [b"".join(self._begun), *rest]
+        last = lines.pop()
+        self._begun, self._begun_bytes = [last], len(last)
+        return [line for line in lines if line.strip()]

@@ -1,29 +1,90 @@
-"""Which of several replicas acts: the one that holds a Lease, renewed every few seconds.
+"""Which of several replicas acts: the one that holds a Lease and renews it every few seconds.
 
-Time is measured on our own clock only, one that cannot be set and goes on while the host sleeps.
-We may act until `deadline_s` after the last renewal that succeeded, counted from before it was
-sent; another takes over when it has seen the lease unchanged for `duration_s`, which is longer. So
-two act at once only if a clock runs wild.
-The identity must be unique to the process: a lease that bears it is taken for our own.
+Time is measured only on our own clock, which cannot be set and goes on while the host sleeps. We
+may act until `deadline_s` after the last successful renewal, counted from before it was sent.
+Another replica takes over when it has seen the lease unchanged for `duration_s`, which is longer.
+So two act at once only if a clock is badly wrong. The times in a lease are for people, because the
+clocks of other machines may be wrong. The identity must be unique to the process: a lease with our
+identity counts as our own.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from math import ceil
 from random import random
 
 from kron.core.duration import SECOND_NS
+from kron.core.frozen import Frozen
+from kron.core.instant import to_text
+from kron.kube.api_object import Object, member, text
 from kron.kube.client.client import Client
-from kron.kube.client.errors import ApiError
-from kron.kube.client.lease import Lease, given_back, held, new_lease, read_lease
+from kron.kube.client.errors import CONFLICT, NOT_FOUND, ApiError
 from kron.kube.client.resources import LEASES
 from kron.waking.clock import Clock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _RELEASE_S = 2.0
 _SHORTEST_REQUEST_S = 0.05
 _LONGEST_FOREIGN_S = 60.0
-"""How long a lease may say that it holds without being renewed; more is not believed."""
+"""The longest duration that is accepted from the lease of another."""
+_MOST_COUNT = 2**31 - 1
+
+
+class Lease(Frozen):
+    """Who holds the lease, how long it lasts without a renewal, and the object it was read from."""
+
+    holder: str
+    """'' if it has no holder."""
+    duration_s: float | None
+    """None if it is missing or makes no sense."""
+    transitions: int
+    acquired: str
+    spec: Object
+    obj: Object
+
+
+def read_lease(obj: Object) -> Lease:
+    """Read a lease; values that make no sense are left out."""
+    spec = member(obj, "spec")
+    return Lease(
+        text(spec, "holderIdentity"),
+        _count(spec.get("leaseDurationSeconds")) or None,
+        _count(spec.get("leaseTransitions")),
+        text(spec, "acquireTime"),
+        spec,
+        obj,
+    )
+
+
+def _count(value: object) -> int:
+    """A number within the API's bounds, or 0."""
+    return min(max(0, value), _MOST_COUNT) if type(value) is int else 0
+
+
+def held(lease: Lease, identity: str, duration_s: float, now_ns: int) -> Any:
+    """The object with which `identity` takes the lease, or renews its own."""
+    now = _time(now_ns)
+    is_ours = lease.holder == identity
+    spec = {
+        **lease.spec,
+        "holderIdentity": identity,
+        "leaseDurationSeconds": max(1, ceil(duration_s)),  # the server refuses 0
+        "acquireTime": lease.acquired if is_ours and lease.acquired else now,
+        "renewTime": now,
+        "leaseTransitions": min(lease.transitions + (not is_ours), _MOST_COUNT),
+    }
+    return {**lease.obj, "spec": spec}
+
+
+def _time(now_ns: int) -> str:
+    """With microseconds, as leases have them."""
+    seconds, ns = divmod(now_ns, SECOND_NS)
+    return to_text(seconds).removesuffix("Z") + f".{ns // 1000:06}Z"
 
 
 class Election:
@@ -44,7 +105,7 @@ class Election:
         observe: Callable[[bool], None],
         observe_trouble: Callable[[str], None] | None = None,
     ) -> None:
-        assert identity, "a lease without a holder is nobody's"
+        assert identity, "a lease without an identity has no holder"
         assert renew_s < deadline_s < duration_s, "renew, then stop acting, then others take over"
         self._client = client
         self._namespace = namespace
@@ -58,28 +119,27 @@ class Election:
         self._observe = observe
         self._observe_trouble = observe_trouble
         self._trouble = ""
-        """Why the lease could not be read or written, while that is so."""
+        """Why the lease cannot be read or written at present, or ''."""
         self._held_until_ns: int | None = None
         self._lease: Lease | None = None
         """The lease as last written or read; None: read it first."""
         self._may_hold = False
-        """Whether the lease may bear our name: it does, or a request to that end had no answer."""
+        """Whether the lease may name us: it does, or a request to write it had no answer."""
         self._others: Lease | None = None
         """The lease as last read, while we do not hold it."""
         self._seen: object = None
-        """What the lease said when it was last seen to change, and when that was."""
+        """The spec of the lease when it last changed, and when we saw that."""
         self._seen_ns = 0
 
     def may_act(self) -> bool:
-        """Whether the lease is ours right now. Ask before every write."""
-        until_ns = self._held_until_ns
-        return until_ns is not None and self._clock.boot_ns() < until_ns
+        """Whether the lease is ours now. Ask before every write."""
+        return self._left_s() > 0
 
     async def run(self, lead: Callable[[], Awaitable[None]]) -> None:
-        """For ever: wait for the lease, and run `lead` while we hold it.
+        """Wait for the lease and run `lead` while we hold it, again and again.
 
-        `lead` is cancelled when the lease is lost, and awaited. If it returns, the lease is given
-        back and waited for again; an error of its own ends the election.
+        When the lease is lost, `lead` is cancelled and awaited. If `lead` returns, the lease is
+        given back and waited for again. If it raises an error, the election ends.
         """
         while True:
             try:
@@ -91,7 +151,7 @@ class Election:
 
     async def _acquire(self) -> None:
         while not await self._attempt(self._deadline_s / 2):
-            # Jitter: two that wait for one lease should not ask at the same moment for ever.
+            # Jitter: two that wait for one lease should not always ask at the same moment.
             await asyncio.sleep(self._retry_s * (0.8 + 0.2 * random()))  # noqa: S311
 
     async def _lead(self, lead: Callable[[], Awaitable[None]]) -> None:
@@ -105,10 +165,10 @@ class Election:
                 left_s = self._left_s()
                 if leading.done() or left_s <= 0:
                     break
-                # A request that hangs leaves half of the time for another.
+                # If a request hangs, half of the time is left for another.
                 is_ours = await self._attempt(max(left_s / 2, min(left_s, _SHORTEST_REQUEST_S)))
                 if self._held_until_ns is None:
-                    break  # another has it
+                    break  # another replica has it
                 wait_s = self._renew_s if is_ours else min(self._renew_s, self._retry_s) / 2
         finally:
             await self._end(leading)
@@ -116,9 +176,9 @@ class Election:
             leading.result()
 
     async def _end(self, leading: asyncio.Future[None]) -> None:
-        """Cancel `lead` once, and await it, even if we are cancelled (again) meanwhile."""
+        """Cancel `lead` once and await it, even if we are cancelled (again) meanwhile."""
         is_cancelled = False
-        leading.cancel()  # a second time would cut short what it does at its end
+        leading.cancel()  # a second time would interrupt its clean-up
         try:
             while not leading.done():
                 try:
@@ -137,20 +197,20 @@ class Election:
                 is_ours = await self._take(timeout_s)
         except (ApiError, TimeoutError) as error:
             self._lease = None
-            self._tell(str(error) or "no answer in time")
+            self._report(str(error) or "no answer in time")
             return False
         self._trouble = ""
         return is_ours
 
-    def _tell(self, trouble: str) -> None:
-        """Say what is the matter, once: it is tried every second."""
+    def _report(self, trouble: str) -> None:
+        """Report a trouble once, although the lease is tried every second."""
         if trouble != self._trouble and self._observe_trouble is not None:
             self._observe_trouble(trouble)
         self._trouble = trouble
 
     async def _take(self, timeout_s: float) -> bool:
         lease = self._lease or await self._read(timeout_s)
-        # One that was deleted is still held by whoever goes by it.
+        # The holder of a lease that was deleted still acts.
         known = lease or self._others
         if known is not None and not self._is_free(known):
             self._held_until_ns = None
@@ -161,11 +221,13 @@ class Election:
         try:
             lease = await self._write(lease, timeout_s)
         except ApiError as error:
-            is_changed = error.status == 409 or (error.status == 404 and lease is not None)
-            if not is_changed:  # nor is there a namespace to make it in, if that is a 404
+            is_changed = error.status == CONFLICT or (
+                error.status == NOT_FOUND and lease is not None
+            )
+            if not is_changed:  # a 404 without a lease means that the namespace does not exist
                 self._may_hold = was_held or error.may_have_happened
                 raise
-            self._lease = None  # somebody else was faster, or merely touched it: look again
+            self._lease = None  # another client has changed it: read it again
             self._may_hold = was_held
             return False
         self._lease = lease
@@ -174,11 +236,11 @@ class Election:
         return True
 
     async def _read(self, timeout_s: float) -> Lease | None:
-        """The lease as it is; None if there is none."""
+        """The lease as it is now; None if it does not exist."""
         try:
             obj = await self._client.get(LEASES, self._namespace, self._name, timeout_s=timeout_s)
         except ApiError as error:
-            if error.status != 404:
+            if error.status != NOT_FOUND:
                 raise
             return None
         lease = read_lease(obj)
@@ -188,27 +250,39 @@ class Election:
         return lease
 
     def _is_free(self, lease: Lease) -> bool:
-        """Whether we may take the lease: it is ours or nobody's, or we saw it run out."""
+        """Whether we may take the lease: it is ours, has no holder, or we saw it run out."""
         if lease.holder in ("", self._identity):
             return True
         duration_s = min(lease.duration_s or self._duration_s, _LONGEST_FOREIGN_S)
         return self._clock.boot_ns() - self._seen_ns >= duration_s * SECOND_NS
 
     async def _write(self, lease: Lease | None, timeout_s: float) -> Lease:
-        """Make the lease, or put our name into it as long as nobody else has changed it."""
-        now_ns = self._clock.now_ns()
+        """Create the lease, or write our name into it unless another client has changed it."""
+        body = held(lease or self._new(), self._identity, self._duration_s, self._clock.now_ns())
         if lease is None:
-            body = new_lease(self._namespace, self._name, self._identity, self._duration_s, now_ns)
             obj = await self._client.create(LEASES, self._namespace, body, timeout_s=timeout_s)
         else:
-            body = held(lease, self._identity, self._duration_s, now_ns)
-            obj = await self._client.replace(
-                LEASES, self._namespace, self._name, body, timeout_s=timeout_s
-            )
+            obj = await self._replace(body, timeout_s)
         return read_lease(obj)
 
+    def _new(self) -> Lease:
+        """A lease that does not exist yet, and counts as ours."""
+        return read_lease(
+            {
+                "apiVersion": "coordination.k8s.io/v1",
+                "kind": "Lease",
+                "metadata": {"namespace": self._namespace, "name": self._name},
+                "spec": {"holderIdentity": self._identity},
+            }
+        )
+
+    async def _replace(self, body: Object, timeout_s: float) -> Object:
+        return await self._client.replace(
+            LEASES, self._namespace, self._name, body, timeout_s=timeout_s
+        )
+
     async def _give_back(self) -> None:
-        """Leave the lease to the next one, if it is ours. Whatever fails: it runs out anyway."""
+        """Give up the lease if it is ours. A failure does not matter: the lease runs out."""
         self._held_until_ns = None
         if not self._may_hold:
             return
@@ -216,7 +290,7 @@ class Election:
         lease, self._lease = self._lease, None
         try:
             async with asyncio.timeout(_RELEASE_S):
-                for _ in range(2):  # a renewal whose answer was lost has changed the version
+                for _ in range(2):  # a renewal whose answer was lost may have changed the version
                     lease = lease or await self._read(_RELEASE_S)
                     if lease is None or lease.holder != self._identity:
                         return
@@ -227,20 +301,23 @@ class Election:
             return
 
     async def _was_given_back(self, lease: Lease) -> bool:
-        """Write that nobody holds the lease; False if it has changed meanwhile."""
-        body = given_back(lease, self._clock.now_ns())
+        """Write a lease without a holder; False if it has changed meanwhile."""
+        spec = {
+            **lease.spec,
+            "holderIdentity": "",
+            "leaseDurationSeconds": 1,
+            "renewTime": _time(self._clock.now_ns()),
+        }
         try:
-            await self._client.replace(
-                LEASES, self._namespace, self._name, body, timeout_s=_RELEASE_S
-            )
+            await self._replace({**lease.obj, "spec": spec}, _RELEASE_S)
         except ApiError as error:
-            if error.status == 409:
+            if error.status == CONFLICT:
                 return False
             raise
         return True
 
     def _left_s(self) -> float:
-        """For how long we may still act."""
+        """How long we may still act."""
         if self._held_until_ns is None:
             return 0.0
         return (self._held_until_ns - self._clock.boot_ns()) / SECOND_NS

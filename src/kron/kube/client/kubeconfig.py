@@ -1,6 +1,6 @@
-"""kubeconfig files: read, checked and merged as kubectl merges them (the first to say it wins).
+"""kubeconfig files: read, checked and merged as kubectl merges them (the first file wins).
 
-Here is what the files say; `access` makes an `Access` of it.
+This is what the files say; `access` makes an `Access` from it.
 """
 
 from __future__ import annotations
@@ -10,11 +10,23 @@ from collections.abc import Sequence
 
 from kron.core.errors import Code, KronError, did_you_mean, quoted, visible
 from kron.core.frozen import Frozen
-from kron.kube.client.files import read_file
+from kron.kube.api_object import Object
+from kron.kube.client.credentials import read_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import TypeVar
+
+    Value = TypeVar("Value")
+
+_KINDS: dict[type, str] = {
+    str: "a string",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    dict: "a mapping",
+}
 
 
 class Section(Frozen):
@@ -24,7 +36,7 @@ class Section(Frozen):
     """The file. Paths in it are relative to its directory."""
     place: str
     """Where in the file: `user "admin"`."""
-    values: dict[str, Any]
+    values: Object
 
     def where(self, key: str) -> str:
         """The place of `key`, for messages."""
@@ -34,32 +46,32 @@ class Section(Frozen):
         """What is wrong with `key`."""
         return KronError(Code.CLUSTER, f"{self.where(key)}: {message}", fix)
 
-    def text(self, key: str) -> str:
-        """A string; '' if it is not there."""
+    def get(self, key: str, kind: type[Value]) -> Value | None:
+        """The value of `key`; an error if it has another type."""
         value = self.values.get(key)
-        if value is None:
-            return ""
-        if not isinstance(value, str):
-            # The value may be a token that YAML takes for a number: it is not quoted.
-            raise self.error(key, f"a string is expected, not {_kind(value)}", 'put it in ""')
-        return value
+        if value is None or isinstance(value, kind):
+            return value
+        # The value may be a token that YAML reads as a number, so the message leaves it out.
+        message = f"{_KINDS[kind]} is expected, not {_KINDS.get(type(value), 'something else')}"
+        raise self.error(key, message, 'put it in ""' if kind is str else "")
+
+    def text(self, key: str) -> str:
+        """A string; '' if it is missing."""
+        return self.get(key, str) or ""
 
     def is_true(self, key: str) -> bool:
-        """A boolean; False if it is not there."""
-        value = self.values.get(key)
-        if value is None or isinstance(value, bool):
-            return value is True
-        raise self.error(key, f"true or false is expected, not {_kind(value)}")
+        """A boolean; False if it is missing."""
+        return self.get(key, bool) is True
 
     def file(self, key: str) -> str:
-        """The path that `key` names, absolute; '' if it is not there."""
+        """The path that `key` names, absolute; '' if it is missing."""
         name = self.text(key)
         if "\0" in name:
             raise self.error(key, "a path holds no NUL character")
         return os.path.join(os.path.dirname(self.path), name) if name else ""  # noqa: PTH118,PTH120
 
     def data(self, key: str) -> bytes:
-        """The bytes that `key` holds in base64; b'' if it is not there."""
+        """The bytes that `key` holds in base64; b'' if it is missing."""
         text = self.text(key)
         import base64
 
@@ -70,46 +82,34 @@ class Section(Frozen):
             raise self.error(key, "not base64", fix) from None
 
     def section(self, key: str) -> Section:
-        """A mapping within; an empty one if it is not there."""
+        """A mapping within; an empty one if it is missing."""
         place = ": ".join(filter(None, (self.place, key)))
-        value = self.values.get(key)
-        if value is None:
-            return Section(self.path, place, {})
-        if not isinstance(value, dict):
-            raise self.error(key, f"a mapping is expected, not {_kind(value)}")
-        return Section(self.path, place, value)
+        return Section(self.path, place, self.get(key, dict) or {})
 
     def sections(self, key: str) -> list[Section]:
-        """A list of mappings; an empty one if it is not there."""
-        value = self.values.get(key)
-        if value is None:
-            return []
-        if not isinstance(value, list):
-            raise self.error(key, f"a list is expected, not {_kind(value)}")
-        for index, item in enumerate(value):
-            if not isinstance(item, dict):
-                raise self.error(f"{key}[{index}]", f"a mapping is expected, not {_kind(item)}")
-        return [Section(self.path, key, item) for item in value]
+        """A list of mappings; an empty one if it is missing."""
+        items = {f"{key}[{index}]": item for index, item in enumerate(self.get(key, list) or [])}
+        listed = self.replace(values=items)
+        return [Section(self.path, key, listed.get(each, dict) or {}) for each in items]
 
 
 class Kubeconfig(Frozen):
     """What one or more files say together."""
 
     paths: tuple[str, ...]
-    clusters: dict[str, Section]
-    users: dict[str, Section]
-    contexts: dict[str, Section]
+    named: dict[str, dict[str, Section]]
+    """The clusters, users and contexts: by kind, then by name."""
     current: str
     """The name of the current context, or ''."""
 
     def find(self, kind: str, name: str, wanted_by: str) -> Section:
         """The cluster, user or context of this name."""
-        sections: dict[str, Section] = getattr(self, f"{kind}s")
+        sections = self.named[kind]
         if name in sections:
             return sections[name]
         known = ", ".join(quoted(each) for each in list(sections)[:10]) or "none"
         message = f"{', '.join(map(visible, self.paths))}: {wanted_by}: no {kind} {quoted(name)}"
-        fix = did_you_mean(name, sections) or f"{kind}s there are: {known}"
+        fix = did_you_mean(name, sections) or f"its {kind}s are: {known}"
         raise KronError(Code.CLUSTER, message, fix)
 
 
@@ -118,19 +118,16 @@ def read_kubeconfig(paths: Sequence[str], *, may_be_missing: bool) -> Kubeconfig
     files = [file for path in paths if (file := _read(path, may_be_missing)) is not None]
     if not files:
         return None
-    clusters: dict[str, Section] = {}
-    users: dict[str, Section] = {}
-    contexts: dict[str, Section] = {}
-    for file in reversed(files):  # the first file has the last word
-        clusters |= _named(file, "clusters", "cluster")
-        users |= _named(file, "users", "user")
-        contexts |= _named(file, "contexts", "context")
+    named: dict[str, dict[str, Section]] = {"cluster": {}, "user": {}, "context": {}}
+    for file in reversed(files):  # the first file overrides the others
+        for kind in named:
+            named[kind] |= _named(file, kind)
     current = next(filter(None, (file.text("current-context") for file in files)), "")
-    return Kubeconfig(tuple(file.path for file in files), clusters, users, contexts, current)
+    return Kubeconfig(tuple(file.path for file in files), named, current)
 
 
-def _named(file: Section, key: str, kind: str) -> dict[str, Section]:
-    found: dict[str, Section] = {}
+def _named(file: Section, kind: str) -> dict[str, Section]:
+    key, found = f"{kind}s", dict[str, Section]()
     for index, item in enumerate(file.sections(key)):
         name = item.text("name")
         if not name:
@@ -150,19 +147,15 @@ def _read(path: str, may_be_missing: bool) -> Section | None:
     except FileNotFoundError:
         if may_be_missing:
             return None
-        message = f"{visible(path)}: there is no such kubeconfig"
+        message = f"{visible(path)}: this kubeconfig does not exist"
         raise KronError(Code.CLUSTER, message, fix="name one with --kubeconfig") from None
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         message = f"{visible(path)}: the kubeconfig cannot be read: {why}"
         raise KronError(Code.CLUSTER, message, fix="name one that you can read") from None
     file = Section(path, "", {})
-    value = _parse(file, content)
-    if value is None:
-        return file
-    if not isinstance(value, dict):
-        raise file.error("", f"a kubeconfig is a mapping, not {_kind(value)}")
-    file = file.replace(values=value)
+    whole = file.replace(values={"": _parse(file, content)})
+    file = file.replace(values=whole.get("", dict) or {})
     kind = file.text("kind")
     if kind not in ("", "Config"):
         raise file.error("kind", f"{quoted(kind)} is not a kubeconfig", "its kind is Config")
@@ -170,24 +163,15 @@ def _read(path: str, may_be_missing: bool) -> Section | None:
 
 
 def _parse(file: Section, content: bytes) -> object:
-    try:
-        import yaml
-    except ImportError:
-        message = "reading it needs PyYAML, which is not installed"
-        raise file.error("", message, 'install "krond[kube]"') from None
+    import yaml
+
     try:
         # Not the loader in C: a million brackets would overflow its stack.
         return yaml.load(content, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
-        # The parser's own message may quote the text around, and that may be a secret.
+        # The parser's own message may quote the text around it, which may be a secret.
         mark = error.problem_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         raise file.error(where, "not YAML") from None
     except (yaml.YAMLError, ValueError, RecursionError, KeyError, TypeError):
         raise file.error("", "not YAML") from None
-
-
-def _kind(value: object) -> str:
-    kinds = {str: "a string", bool: "a boolean", int: "a number", float: "a number"}
-    kinds |= {list: "a list", dict: "a mapping", type(None): "nothing"}
-    return kinds.get(type(value), "something else")

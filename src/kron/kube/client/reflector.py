@@ -1,7 +1,7 @@
-"""Keeps a sink the same as the API server: a list, then whatever changes, for as long as it runs.
+"""Keeps a sink up to date with the API server: first a list, then every change.
 
 The sink sees each object in the order of its versions, never an older one after a newer one,
-although a list (`refresh`) and the watch may both tell of it at the same time.
+although a list (`refresh`) and the watch may report it at the same time.
 """
 
 from __future__ import annotations
@@ -10,46 +10,68 @@ import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
 from random import random
+from typing import Protocol
 
-from kron.kube.client.backoff import Backoff
+from kron.kube.api_object import Object, member, text
 from kron.kube.client.client import Client
 from kron.kube.client.errors import EXPIRED, MALFORMED, SILENT, ApiError, no_answer
 from kron.kube.client.resources import Resource
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Protocol
+Key = tuple[str, str]
 
-    Object = dict[str, Any]
-    Key = tuple[str, str]
 
-    class Sink(Protocol):
-        """Who wants to know. An error that it raises ends the reflector: it is a bug."""
+class Sink(Protocol):
+    """Takes the objects. An error that it raises is a bug and ends the reflector."""
 
-        def put(self, obj: Object) -> None:
-            """An object is new or has changed."""
+    def put(self, obj: Object) -> None:
+        """An object is new or has changed."""
 
-        def drop(self, obj: Object) -> None:
-            """An object is gone; this is the last that was known of it."""
+    def drop(self, obj: Object) -> None:
+        """An object was deleted; this is its last known version."""
 
-        def keep(self, names: set[Key], namespace: str | None) -> None:
-            """After a list: of `namespace` (None: all), forget whoever is not in it."""
+    def keep(self, names: set[Key], namespace: str | None) -> None:
+        """After a list of `namespace` (None: all): forget the objects that are not in it."""
 
-        def restored(self) -> None:
-            """The storage is an older one: versions that follow may be lower than those before."""
+    def restored(self) -> None:
+        """The storage was restored: the following versions may be lower than earlier ones."""
 
 
 _WATCH_S = 300
-"""How long a watch is asked for, at least; up to twice as long, so that not all end at once."""
+"""The shortest watch to ask for. The longest is twice as long, so that not all end at once."""
 
 _LIVED_S = 1.0
-"""A watch that ends sooner than this, and told nothing, did not work."""
+"""A watch that ends sooner than this without an event did not work."""
 
 _RESUMABLE = frozenset((0, 429, 500, 502, 503))
-"""Answers that say nothing about the version: it may still be good. Others ask for a new list."""
+"""After these answers the version may still be good. After others a new list is needed."""
 
 _MOST_RESUMPTIONS = 10
-"""After as many failures in a row the version itself is suspected."""
+"""After more failures in a row than this, the version itself is suspected."""
+
+_FIRST_S = 0.25
+_LONGEST_S = 3.0
+"""Short, because the operator sees no changes meanwhile, and a KronJob that it first sees late has
+lost its earlier periods."""
+_LONGEST_ASKED_S = 60.0
+"""The longest Retry-After that is obeyed: an older cache does more harm than a request."""
+
+
+class Backoff:
+    """Waits of 0.25 s, doubling to 3 s, each with jitter: between a half and the whole of it."""
+
+    def __init__(self, first_s: float = _FIRST_S, longest_s: float = _LONGEST_S) -> None:
+        self._first_s = self._next_s = first_s
+        self._longest_s = longest_s
+
+    def reset(self) -> None:
+        """Begin with the shortest wait again, after a success."""
+        self._next_s = self._first_s
+
+    def next_s(self, asked_s: float | None = None) -> float:
+        """The next wait; at least `asked_s`, if the server asks for that."""
+        wait_s = self._next_s * (0.5 + random() / 2)  # noqa: S311
+        self._next_s = min(2 * self._next_s, self._longest_s)
+        return max(wait_s, min(asked_s or 0.0, _LONGEST_ASKED_S))
 
 
 class Reflector:
@@ -68,9 +90,9 @@ class Reflector:
         backoff: Backoff | None = None,
     ) -> None:
         self.synced = asyncio.Event()
-        """Set once the sink has had a whole list."""
+        """Set once the sink has had a complete list."""
         self.trouble = ""
-        """What the last error was, in full."""
+        """The full text of the last error."""
         self._client = client
         self._resource = resource
         self._namespace = namespace
@@ -83,17 +105,17 @@ class Reflector:
         self._version = ""
         """Where the watch resumes; '' if it needs a list first."""
         self._versions: dict[Key, str] = {}
-        """What the sink has."""
-        self._told: dict[Key, str] = {}
-        """What the watch told since the list under way began, deletions too."""
+        """The versions that the sink has."""
+        self._watched: dict[Key, str] = {}
+        """What the watch has reported since the current list began, including deletions."""
         self._latest = ""
-        """The version that the server had at last, as far as it told."""
+        """The last version that the server has reported."""
         self._floor = ""
-        """The version of the last list. A watch that is behind it tells old news."""
+        """The version of the last list. A watch that is behind it reports old news."""
         self._failures = 0
 
     async def run(self) -> None:
-        """List, watch, resume, for ever."""
+        """List, watch and resume, until it is cancelled."""
         while True:
             try:
                 if not self._version:
@@ -105,16 +127,16 @@ class Reflector:
             await asyncio.sleep(wait_s)
 
     async def refresh(self) -> None:
-        """List now, beside the watch; when it returns, the sink has what there was at the call.
+        """List now, beside the watch. Afterwards the sink has everything that existed at the call.
 
-        The server may be unavailable: then an ApiError, and the sink has what it had.
+        If the server is unavailable, that is an ApiError, and the sink keeps what it had.
         """
         await self._list(is_watched=True)
 
     async def _list(self, *, is_watched: bool) -> str:
         """Bring the sink up to a consistent list; the version of that list."""
         async with self._listing:
-            self._told.clear()
+            self._watched.clear()
             listed: set[Key] = set()
             version = ""
             pages = self._client.pages(self._resource, self._namespace, selector=self._selector)
@@ -128,35 +150,35 @@ class Reflector:
                         listed.add(key)
                         self._put_listed(key, at, obj, is_watched=is_watched)
             for key in self._versions.keys() - listed:
-                if not is_newer(self._told.get(key, version), version):
+                if not is_newer(self._watched.get(key, version), version):
                     del self._versions[key]
-            self._told.clear()
+            self._watched.clear()
             self._floor = version
-            if not is_watched:  # beside a watch, an older storage is not believed yet
+            if not is_watched:  # beside a watch, the list does not prove that the storage is older
                 self._latest = version
             self._sink.keep(set(self._versions), self._namespace)
             self.synced.set()
             return version
 
     def _put_listed(self, key: Key, version: str, obj: Object, *, is_watched: bool) -> None:
-        """Put an object of a list, unless the sink has it, or the watch knows better."""
+        """Put an object of a list, unless the sink has it or the watch has a newer one."""
         known = self._versions.get(key)
         if known == version:
             return
         if is_watched:
-            latest = self._told.get(key, known)
+            latest = self._watched.get(key, known)
             if latest is not None and not is_newer(version, latest):
                 return
-        # Without a watch the list is right even if its versions are lower than what was known:
-        # the server's storage was restored from a backup.
+        # Without a watch the list is right even if its versions are lower than the known ones: the
+        # server's storage was restored from a backup.
         self._versions[key] = version
         self._sink.put(obj)
 
     async def _watch(self) -> tuple[str, float]:
-        """One watch, to its end: why it ended, and how long to wait before the next."""
+        """Follow one watch to its end: why it ended, and how long to wait before the next."""
         loop = asyncio.get_running_loop()
         began_s = loop.time()
-        has_told = False
+        has_events = False
         timeout_s = int(_WATCH_S * (1 + random()))  # noqa: S311
         events = self._client.events(
             self._resource,
@@ -169,18 +191,18 @@ class Reflector:
         try:
             async with aclosing(events):
                 async for kind, obj in events:
-                    has_told = True
+                    has_events = True
                     self._take(kind, obj)
         finally:
-            if has_told or loop.time() - began_s >= _LIVED_S:
+            if has_events or loop.time() - began_s >= _LIVED_S:
                 self._backoff.reset()
                 self._failures = 0
-        if has_told or loop.time() - began_s >= _LIVED_S:
+        if has_events or loop.time() - began_s >= _LIVED_S:
             return "end", 0.0
         return "end", self._backoff.next_s()
 
     def _take(self, kind: str, obj: Object) -> None:
-        """What a watch tells."""
+        """Take an event of a watch."""
         if kind == "BOOKMARK":
             self._version = self._latest = _version(self._resource, obj)
             return
@@ -194,7 +216,7 @@ class Reflector:
         if known is not None and not is_newer(version, known):
             return
         if self._listing.locked():
-            self._told[key] = version
+            self._watched[key] = version
         if kind == "DELETED":
             self._versions.pop(key, None)
             self._sink.drop(obj)
@@ -203,11 +225,11 @@ class Reflector:
             self._sink.put(obj)
 
     def _after(self, error: ApiError) -> tuple[str, float]:
-        """Decide how to go on after an error: the reason to give, and how long to wait."""
+        """Decide how to continue after an error: the reason to report, and how long to wait."""
         self._failures += 1
         self.trouble = str(error)
-        # A server whose storage was restored from a backup lets a watch wait in silence for a
-        # version that is long to come, so a silence is not resumed from where it was.
+        # If the server's storage was restored from a backup, a watch waits in silence for a version
+        # that comes much later. So a silent watch is not resumed at its version.
         is_resumable = error.status in _RESUMABLE and error.reason not in (MALFORMED, SILENT)
         if not is_resumable or self._failures > _MOST_RESUMPTIONS:
             self._version = ""
@@ -235,10 +257,10 @@ class Reflector:
 def is_newer(version: str, than: str) -> bool:
     """Whether one version of an object comes after another.
 
-    Versions that are not numbers cannot be compared: then the later to arrive is taken for newer.
+    Versions that are not numbers cannot be compared: then the one that arrives later is newer.
     """
     if version.isascii() and version.isdigit() and than.isascii() and than.isdigit():
-        # As numbers, but without making numbers: a hostile one may have a million digits.
+        # Compare as numbers without converting: a hostile one may have a million digits.
         mine, other = version.lstrip("0"), than.lstrip("0")
         return (len(mine), mine) > (len(other), other)
     return version != than
@@ -250,9 +272,8 @@ def is_older(version: str, than: str) -> bool:
 
 
 def _version(resource: Resource, obj: Object) -> str:
-    metadata = obj.get("metadata")
-    version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
-    if isinstance(version, str) and version:
+    version = text(member(obj, "metadata"), "resourceVersion")
+    if version:
         return version
     raise _malformed(resource)
 

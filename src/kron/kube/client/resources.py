@@ -1,4 +1,4 @@
-"""The kinds of object that Kron reads and writes, and where the API server keeps them."""
+"""The kinds of object that Kron reads and writes, and their paths on the API server."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ class Resource(Frozen):
     group: str
     version: str
     plural: str
-    is_namespaced: bool = True
     is_urgent: bool = False
-    """Requests for it do not queue behind others: a lease is renewed in the middle of a burst."""
+    """Whether its requests overtake others: a lease must be renewed in the middle of a burst."""
     prefix: str = derived()
     """The path of its group and version."""
 
@@ -24,7 +23,7 @@ class Resource(Frozen):
     def path(self, namespace: str | None, name: str = "", subresource: str = "") -> str:
         """The path of an object, or of the collection if `name` is ''; None: of all namespaces."""
         path = self.prefix
-        if namespace is not None and self.is_namespaced:
+        if namespace is not None:
             path = f"{path}/namespaces/{_segment(namespace)}"
         path = f"{path}/{self.plural}"
         if name:
@@ -33,13 +32,17 @@ class Resource(Frozen):
 
 
 def _segment(name: str) -> str:
-    """A name as one segment of a path. A real one needs no escapes; a hostile one stays one."""
+    """A name as one segment of a path. A valid name needs no escapes; a hostile one gets them."""
     if name.isascii() and name.replace("-", "").isalnum():
         return name
+    return name.replace(".", "%2E") if name in (".", "..") else escaped(name)
+
+
+def escaped(text: str) -> str:
+    """A text as a part of a URL."""
     from urllib.parse import quote
 
-    escaped = quote(name, safe="", errors="surrogatepass")
-    return escaped.replace(".", "%2E") if escaped in ("", ".", "..") else escaped
+    return quote(text, safe="", errors="surrogatepass")
 
 
 KRONJOBS = Resource("kron.io", "v1alpha1", "kronjobs")
@@ -47,4 +50,3 @@ JOBS = Resource("batch", "v1", "jobs")
 CRONJOBS = Resource("batch", "v1", "cronjobs")
 LEASES = Resource("coordination.k8s.io", "v1", "leases", is_urgent=True)
 EVENTS = Resource("", "v1", "events")
-NAMESPACES = Resource("", "v1", "namespaces", is_namespaced=False)

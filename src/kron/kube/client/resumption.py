@@ -1,8 +1,8 @@
-"""Connections that go on with the TLS session of one before them.
+"""Connections that resume the TLS session of an earlier one.
 
-To begin a session costs the API server a signature, two milliseconds of its processor, and a burst
-of Jobs opens a hundred connections in the same moment. To resume one costs a quarter of that. A
-server that does not want to resume begins a new one, and nobody notices.
+A new session costs the API server a signature, two milliseconds of processor time, and a burst of
+Jobs opens a hundred connections at once. Resuming costs a quarter of that. If the server does not
+resume, a new session begins as usual.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import time
 from contextlib import suppress
 
 _LOOK_EVERY_S = 1.0
-"""A session is copied to be looked at, which takes a fifth as long as to begin one."""
+"""Reading a session copies it, which takes a fifth of the time of a new session."""
 
 
 class ResumingContext(ssl.SSLContext):
-    """For connections to one server that present the same certificate and believe the same ones."""
+    """For connections to one server that present and trust the same certificates."""
 
     _latest: ssl.SSLObject | None = None
     _session: ssl.SSLSession | None = None
@@ -30,7 +30,7 @@ class ResumingContext(ssl.SSLContext):
         server_hostname: str | bytes | None = None,
         session: ssl.SSLSession | None = None,
     ) -> ssl.SSLObject:
-        """asyncio has this called for each connection, and does not say with which session."""
+        """asyncio calls this for each connection, without a session."""
         self._look()
         session = session or self._session
         made = super().wrap_bio(incoming, outgoing, server_side, server_hostname, session)
@@ -44,8 +44,8 @@ class ResumingContext(ssl.SSLContext):
             return
         self._looked_s = now_s
         if self._latest.version() is None:
-            return  # its handshake has not come to its end, and to ask for its session would fail
-        with suppress(ValueError):  # nor may anything else keep a connection from being made
+            return  # its handshake is not complete, and reading its session would fail
+        with suppress(ValueError):  # no failure here may prevent a connection
             found = self._latest.session
             if found is not None and found.has_ticket:
                 self._session = found

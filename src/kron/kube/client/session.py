@@ -1,7 +1,7 @@
-"""Connections to the API server together with what they are signed with.
+"""Connections to the API server, and the credentials of their requests.
 
-A session is made anew when the credentials are no longer fresh or were refused. Connections are
-kept as long as they present the same certificate and believe the same ones.
+A new session is made when the credentials are no longer fresh or were refused. Connections are
+kept as long as they present and trust the same certificates.
 """
 
 from __future__ import annotations
@@ -19,15 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ssl
 
-JSON = "application/json"
-MERGE_PATCH = "application/merge-patch+json"
-BRIEF = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 UNBOUNDED = aiohttp.ClientTimeout(total=None)
-"""Other than this, a request is bounded as a whole, by asyncio.timeout."""
-
-_KINDS = [
-    (content_type, accept) for content_type in (JSON, MERGE_PATCH) for accept in (JSON, BRIEF)
-]
+"""asyncio.timeout bounds each request as a whole instead."""
 
 
 class Session:
@@ -43,10 +36,12 @@ class Session:
         self.connections = connections
         self.credential = credential
         self.authority = authority
-        """The certificates that the connections believe."""
-        self.headers = {kind: _headers(*kind, credential, user_agent) for kind in _KINDS}
-        """By what is sent and what is to be answered."""
+        """The certificates that the connections trust."""
+        self.headers = {"Accept-Encoding": "identity", "User-Agent": user_agent}
+        if credential.token:
+            self.headers["Authorization"] = f"Bearer {credential.token}"
         self.is_refused = False
+        """Whether the server refused it, or we refused the server: it is not used again."""
 
 
 class Sessions:
@@ -66,12 +61,8 @@ class Sessions:
         if self._signing_in is None:
             self._signing_in = asyncio.create_task(self._sign_in())
             self._signing_in.add_done_callback(self._signed_in)
-        # Who waits may have less time than it takes: then it goes on for the next one.
+        # A request may time out before it ends: then it continues for the next one.
         return await asyncio.shield(self._signing_in)
-
-    def forget(self, session: Session) -> None:
-        """Do not use this one again: the server refused it, or we refused the server."""
-        session.is_refused = True
 
     async def close(self) -> None:
         """Close every connection."""
@@ -88,14 +79,14 @@ class Sessions:
         try:
             self._session = await self._next(self._session)
         except KronError as error:
-            # The server is not to blame, but it is a request that failed, as others fail.
+            # The server has not refused anything, but the caller's request has failed.
             raise ApiError(0, error.message, reason=CREDENTIALS, fix=error.fix) from error
         return self._session
 
     def _signed_in(self, task: asyncio.Task[Session]) -> None:
         self._signing_in = None
         if not task.cancelled():
-            task.exception()  # nobody may be left to take it, and asyncio would complain
+            task.exception()  # if no request is waiting any more, asyncio would complain
 
     def _is_good(self, session: Session) -> bool:
         return not session.is_refused and self._access.credentials.is_fresh(session.credential)
@@ -110,7 +101,7 @@ class Sessions:
         ):
             return Session(last.connections, credential, authority, self._user_agent)
         context = self._access.ssl_context(credential)
-        # Requests under way go on with the old certificate; only the one before that is closed.
+        # Current requests continue with the old certificate; connections before that are closed.
         while self._retired:
             await self._retired.pop().close()
         if last is not None:
@@ -119,7 +110,7 @@ class Sessions:
 
 
 def _connections(context: ssl.SSLContext | None) -> aiohttp.ClientSession:
-    # Requests are limited by the client: here, a watch or the lease would wait for others.
+    # The client limits requests. A limit here would make a watch or the lease wait for others.
     connector = aiohttp.TCPConnector(
         limit=0, ssl=True if context is None else context, keepalive_timeout=60
     )
@@ -130,17 +121,3 @@ def _connections(context: ssl.SSLContext | None) -> aiohttp.ClientSession:
         timeout=UNBOUNDED,
         read_bufsize=2**18,
     )
-
-
-def _headers(
-    content_type: str, accept: str, credential: Credential, user_agent: str
-) -> dict[str, str]:
-    headers = {
-        "Accept": accept,
-        "Accept-Encoding": "identity",
-        "Content-Type": content_type,
-        "User-Agent": user_agent,
-    }
-    if credential.token:
-        headers["Authorization"] = f"Bearer {credential.token}"
-    return headers

@@ -1,25 +1,25 @@
-"""Changes: lets a task wait until something about a member has changed."""
+"""ChangeSignals: lets a task wait until something about a member has changed."""
 
 from __future__ import annotations
 
 import asyncio
 
-from kron.kube.operator.member import Member
+from kron.kube.operator.member import ClusterMember
 
 
-class Changes:
-    """Who waits for a change of whom."""
+class ChangeSignals:
+    """Maps each member to the tasks that wait for it to change."""
 
     def __init__(self) -> None:
-        self._waiting: dict[Member, set[asyncio.Event]] = {}
+        self._waiting: dict[ClusterMember, set[asyncio.Event]] = {}
 
-    def tell(self, member: Member) -> None:
-        """Something about it has changed: whoever waits for that should look."""
+    def tell(self, member: ClusterMember) -> None:
+        """Something about it has changed: wake the tasks that wait for that."""
         for event in self._waiting.get(member, ()):
             event.set()
 
-    async def wait(self, member: Member, timeout_s: float) -> None:
-        """Wait until something about the member has changed, or so long."""
+    async def wait(self, member: ClusterMember, timeout_s: float) -> None:
+        """Wait until something about the member has changed, or the time is over."""
         event = asyncio.Event()
         waiting = self._waiting.setdefault(member, set())
         waiting.add(event)

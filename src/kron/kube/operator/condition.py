@@ -8,7 +8,7 @@ from kron.kube.resource.status import Condition, Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kron.kube.operator.member import Member
+    from kron.kube.operator.member import ClusterMember
 
 READY = "Ready"
 INVALID_SPEC = "InvalidSpec"
@@ -26,14 +26,14 @@ class Trouble(Frozen):
 
 
 def trouble_of(status: Status | None) -> Trouble | None:
-    """The trouble that a status tells of: a new leader knows no other."""
+    """The trouble that a status names: a new leader knows no other."""
     for each in status.conditions if status else ():
         if each.type == SCHEDULING_ERROR and each.status:
             return Trouble(each.reason, each.message)
     return None
 
 
-def says_invalid(member: Member) -> bool:
+def says_invalid(member: ClusterMember) -> bool:
     """Whether its status says already what is wrong with its spec."""
     return any(
         each.type == INVALID_SPEC
@@ -44,7 +44,7 @@ def says_invalid(member: Member) -> bool:
     )
 
 
-def conditions(member: Member, now_s: int) -> tuple[Condition, ...]:
+def conditions(member: ClusterMember, now_s: int) -> tuple[Condition, ...]:
     """All conditions of a member. One that stays as it was keeps the time of its last change."""
     before = {each.type: each for each in (member.stored.conditions if member.stored else ())}
 
@@ -80,7 +80,7 @@ def conditions(member: Member, now_s: int) -> tuple[Condition, ...]:
     )
 
 
-def _ready(member: Member, trouble: Trouble | None) -> tuple[bool, str, str]:
+def _ready(member: ClusterMember, trouble: Trouble | None) -> tuple[bool, str, str]:
     if member.invalid:
         return False, INVALID_SPEC, "the spec is invalid, so nothing is scheduled"
     if trouble is not None:

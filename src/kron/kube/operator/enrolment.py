@@ -10,29 +10,24 @@ import asyncio
 from collections.abc import Callable
 
 from kron.core.errors import Code, KronError
-from kron.engine.actions import SUSPENDED
+from kron.kube.api_object import Object
 from kron.kube.client.reflector import is_older
 from kron.kube.operator.condition import says_invalid, trouble_of
-from kron.kube.operator.history import History
-from kron.kube.operator.member import Member
-from kron.kube.operator.recorder import TIDY_DELAY_S, Recorder
-from kron.kube.operator.reporter import Reporter
-from kron.kube.operator.roster import Key, Roster
-from kron.kube.operator.scheduler import Scheduler
-from kron.kube.operator.starter import Starter
-from kron.kube.resource.kronjob import InvalidSpec, KronJob, read_kronjob, read_metadata
+from kron.kube.operator.event_sender import EventSender
+from kron.kube.operator.job_cleanup import JobCleanup
+from kron.kube.operator.member import ClusterMember
+from kron.kube.operator.pending import PendingJob
+from kron.kube.operator.roster import ClusterRoster, Key
+from kron.kube.operator.starter import JobStarter
+from kron.kube.operator.status_writer import TIDY_DELAY_S, StatusWriter
+from kron.kube.resource.kronjob import KronJob, read_kronjob, read_metadata
+from kron.kube.resource.problem import InvalidSpec
 from kron.kube.resource.run import read_run
 from kron.kube.resource.status import Status, status_from_json
 from kron.logs.event import Event
 from kron.logs.journal import Journal
+from kron.runtime.scheduler import Scheduler
 from kron.waking.clock import Clock
-from kron.waking.queue import Queue
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    Object = dict[str, Any]
 
 INVALID = "the spec is no longer valid"
 DELETED = "the KronJob is being deleted"
@@ -40,17 +35,16 @@ _BEFORE_ALL = "1"
 """A version that comes before all others, and for which no write is taken."""
 
 
-class Enrolment:
+class ClusterEnrolment:
     """Takes KronJobs in, lets them change, and lets them go."""
 
     def __init__(
         self,
-        roster: Roster,
-        queue: Queue[Member],
-        scheduler: Scheduler,
-        starter: Starter,
-        recorder: Recorder,
-        reporter: Reporter,
+        roster: ClusterRoster,
+        scheduler: Scheduler[ClusterMember, PendingJob],
+        starter: JobStarter,
+        statuses: StatusWriter,
+        events: EventSender,
         journal: Journal,
         clock: Clock,
         may_act: Callable[[], bool],
@@ -60,28 +54,27 @@ class Enrolment:
         self.takes_up = False
         """Whether anything new is begun. One that ceases to lead still ends what it has begun."""
         self.changed = asyncio.Event()
-        """Set when somebody may have to be woken at another time."""
+        """Set when the operator may have to wake at another time."""
         self._roster = roster
-        self._queue = queue
         self._scheduler = scheduler
         self._starter = starter
-        self._recorder = recorder
-        self._reporter = reporter
+        self._statuses = statuses
+        self._events = events
         self._journal = journal
         self._clock = clock
         self._may_act = may_act
 
     def put(self, obj: Object) -> None:
-        """A KronJob is there, or has changed."""
+        """A KronJob is new or has changed."""
         metadata = read_metadata(obj)
-        member = self._roster.find((metadata.namespace, metadata.name))
+        member = self._roster.get((metadata.namespace, metadata.name))
         if member is not None and member.metadata.uid != metadata.uid:
             if is_older(metadata.resource_version, member.metadata.resource_version):
                 return
             self._remove(member)
             member = None
         if member is None:
-            member = self._roster.add(metadata)
+            member = self._roster.enrol(metadata, self._statuses)
             self._see_status(member, obj)
             self._configure(member, obj)
             self._take_up(member)
@@ -99,9 +92,8 @@ class Enrolment:
             self._take_up(member)
 
     def drop(self, obj: Object) -> None:
-        """A KronJob is gone."""
         metadata = read_metadata(obj)
-        member = self._roster.find((metadata.namespace, metadata.name))
+        member = self._roster.get((metadata.namespace, metadata.name))
         if member is not None and member.metadata.uid == metadata.uid:
             self._remove(member)
 
@@ -120,18 +112,23 @@ class Enrolment:
         """Forget what a leader had in mind: the ledgers are those that the API server has."""
         self.is_leading = False
         for member in self._roster:
-            member.ledger = member.stored.ledger if member.stored else None
+            member.load(member.stored.ledger if member.stored else None)
             member.trouble = trouble_of(member.stored)
-            member.plan = None
-            member.starting.clear()
-            self._queue.put(member, None)
+            member.pending.clear()
+            self._scheduler.queue.put(member, None)
 
-    def _take_up(self, member: Member) -> None:
+    def take_up(self, member: ClusterMember) -> None:
+        """Begin to act for a member: find out what became of its runs, and step it."""
+        now_ns = self._clock.now_ns()
+        self._scheduler.recover([(member, member.sightings())], now_ns)
+        self._scheduler.step([member], now_ns)
+
+    def _take_up(self, member: ClusterMember) -> None:
         if self.takes_up and self._may_act():
-            self._scheduler.take_up(member, self._clock.now_ns())
+            self.take_up(member)
             self.changed.set()
 
-    def _see_status(self, member: Member, obj: Object) -> bool:
+    def _see_status(self, member: ClusterMember, obj: Object) -> bool:
         """Take note of a KronJob's status. True if that changes what is to be done for it."""
         was_frozen, member.frozen = bool(member.frozen), ""
         try:
@@ -155,13 +152,13 @@ class Enrolment:
         if not self.is_leading:
             member.trouble = trouble_of(status)
         if not self.is_leading or member.ledger is None:
-            member.ledger = ledger
+            member.load(ledger)
         elif by_another and ledger is not None:
-            member.ledger = member.ledger.merged(ledger)
+            member.merge(ledger)
             return True
-        return was_frozen  # somebody has taken the ledger away that could not be read
+        return was_frozen  # a person removed the ledger that could not be read
 
-    def _configure(self, member: Member, obj: Object) -> None:
+    def _configure(self, member: ClusterMember, obj: Object) -> None:
         """Let a member be what its spec says."""
         member.invalid = ""
         try:
@@ -169,32 +166,31 @@ class Enrolment:
         except InvalidSpec as error:
             kronjob = None
             member.invalid = str(error)
-        if kronjob is None or member.kronjob is None or kronjob.schedule != member.kronjob.schedule:
-            member.plan = None
-            member.next = None
+        before = member.kronjob
+        member.edited(
+            None if before is None else before.schedule,
+            None if kronjob is None else kronjob.schedule,
+        )
         member.kronjob = kronjob
         if member.invalid and self.is_leading:
             self.tell_invalid(member)
 
-    def _reconfigure(self, member: Member, obj: Object) -> None:
+    def _reconfigure(self, member: ClusterMember, obj: Object) -> None:
         before = member.kronjob
         self._configure(member, obj)
         after = member.kronjob
         if not self.is_leading:
             return
         if member.metadata.is_deleting:
-            self._starter.give_up(member, DELETED)
+            self._scheduler.give_up(member, DELETED)
         elif after is None:
-            self._starter.give_up(member, INVALID)
+            self._scheduler.give_up(member, INVALID)
         elif before is not None:
             suspend = after.schedule.policy.suspend
             if suspend != before.schedule.policy.suspend:
-                self._journal.of_job(Event.SUSPENDED, after, suspend=suspend)
-                self._reporter.suspended(member, suspend=suspend)
-                if suspend:
-                    self._starter.give_up(member, SUSPENDED)
+                self._scheduler.suspended(member, suspend=suspend)
 
-    def tell_invalid(self, member: Member) -> None:
+    def tell_invalid(self, member: ClusterMember) -> None:
         """Say what is wrong with a spec; with an Event if its status does not say it yet."""
         self._journal.event(
             Event.ERROR,
@@ -204,14 +200,14 @@ class Enrolment:
             error=member.invalid,
         )
         if not says_invalid(member):
-            self._reporter.invalid(member)
+            self._events.invalid(member)
 
-    def _remove(self, member: Member) -> None:
+    def _remove(self, member: ClusterMember) -> None:
         member.is_gone = True
         self._starter.forget(member)
-        self._recorder.forget(member)
-        self._queue.put(member, None)
-        self._roster.remove(member)
+        self._statuses.forget(member)
+        self._scheduler.queue.put(member, None)
+        self._roster.remove(member.key)
 
 
 class Jobs:
@@ -219,26 +215,23 @@ class Jobs:
 
     def __init__(
         self,
-        roster: Roster,
-        scheduler: Scheduler,
-        starter: Starter,
-        recorder: Recorder,
-        history: History,
+        roster: ClusterRoster,
+        starter: JobStarter,
+        statuses: StatusWriter,
+        cleanup: JobCleanup,
         is_leading: Callable[[], bool],
     ) -> None:
         self._roster = roster
-        self._scheduler = scheduler
         self._starter = starter
-        self._recorder = recorder
-        self._history = history
+        self._statuses = statuses
+        self._cleanup = cleanup
         self._is_leading = is_leading
 
     def put(self, obj: Object) -> None:
-        """A Job is there, or has changed."""
+        """A Job is new or has changed."""
         self._changed(self._roster.put_run(read_run(obj)))
 
     def drop(self, obj: Object) -> None:
-        """A Job is gone."""
         run = read_run(obj)
         self._changed(self._roster.drop_run(run.namespace, run.name, run.kronjob))
 
@@ -248,16 +241,18 @@ class Jobs:
             self._changed(member)
 
     def restored(self) -> None:
-        """The API server's storage is an older one: a Job is what it is said to be, as ever."""
+        """The API server's storage is an older one. Jobs are taken as they are listed."""
 
-    def _changed(self, member: Member | None) -> None:
+    def _changed(self, member: ClusterMember | None) -> None:
         if member is None or not self._is_leading():
             return
         self._starter.changed(member)
-        self._scheduler.adopt(member)
-        self._history.touch(member)
-        if not member.starting:
-            self._recorder.touch(member, TIDY_DELAY_S)
+        for run in member.sightings():
+            if member.found(run):
+                self._starter.adopt(member, run)
+        self._cleanup.touch(member)
+        if not member.pending:
+            self._statuses.touch(member, TIDY_DELAY_S)
 
 
 def _without_ledger(obj: Object) -> Object:

@@ -30,11 +30,11 @@ class Metrics:
         self._lateness_sum_s = 0.0
 
     def ended(self, outcome: Outcome, count: int = 1) -> None:
-        """Periods have ended so."""
+        """Periods have ended with this outcome."""
         self._runs[outcome] += count
 
     def started(self, late_s: float) -> None:
-        """A Job was made, so long after the second that was chosen."""
+        """A Job was made, `late_s` after the second that was chosen."""
         self.ended(Outcome.EXECUTED)
         late_s = max(0.0, late_s)
         self._lateness[bisect_left(LATENESS_BOUNDS_S, late_s)] += 1

@@ -11,37 +11,30 @@ from collections.abc import Iterator
 
 import kron
 from kron.core.duration import SECOND_NS
-from kron.core.instant import to_text
+from kron.kube.api_object import Object
 from kron.kube.client.client import Client
 from kron.kube.client.election import Election
 from kron.kube.client.errors import ApiError
-from kron.kube.client.reflector import Reflector
-from kron.kube.client.resources import JOBS, KRONJOBS
-from kron.kube.operator.answers import retry_delay_s
-from kron.kube.operator.enrolment import Enrolment, Jobs
-from kron.kube.operator.history import History
-from kron.kube.operator.member import Member
+from kron.kube.client.reflector import Reflector, Sink
+from kron.kube.client.resources import JOBS, KRONJOBS, Resource
+from kron.kube.operator.create_verdict import retry_delay_s
+from kron.kube.operator.enrolment import ClusterEnrolment, Jobs
+from kron.kube.operator.event_sender import EventSender
+from kron.kube.operator.job_cleanup import JobCleanup
+from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.metrics import Metrics
-from kron.kube.operator.recorder import Recorder
-from kron.kube.operator.reporter import Reporter
-from kron.kube.operator.roster import Roster
-from kron.kube.operator.scheduler import Scheduler
-from kron.kube.operator.settings import Settings
-from kron.kube.operator.settlement import Settlement
-from kron.kube.operator.starter import Starter
+from kron.kube.operator.outcomes import Outcomes
+from kron.kube.operator.pending import PendingJob
+from kron.kube.operator.roster import ClusterRoster
+from kron.kube.operator.settings import OperatorSettings
+from kron.kube.operator.starter import JobStarter
+from kron.kube.operator.status_writer import StatusWriter
 from kron.kube.resource.run import NAME_LABEL
 from kron.logs.event import Event, Level
 from kron.logs.journal import Journal
+from kron.runtime.scheduler import Scheduler
 from kron.waking.clock import Clock
-from kron.waking.queue import Queue
 from kron.waking.timer import WallTimer
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from kron.kube.client.reflector import Sink
-    from kron.kube.client.resources import Resource
 
 AT_ONCE = 100
 """How many members are dealt with before requests, the lease and the watches get their turn."""
@@ -52,7 +45,7 @@ class Operator:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: OperatorSettings,
         client: Client,
         journal: Journal,
         metrics: Metrics,
@@ -65,9 +58,7 @@ class Operator:
         self._clock = clock
         self._timer = timer
         self._armed_s: int | None = None
-        self._offset_ns = self._clock_offset_ns()
-        self._roster = Roster()
-        self._queue: Queue[Member] = Queue()
+        self._roster = ClusterRoster()
         self._election = Election(
             client,
             settings.lease_namespace,
@@ -81,8 +72,8 @@ class Operator:
             observe_trouble=self._tell_lease_trouble,
         )
         may_act = self._election.may_act
-        self._history = History(client, may_act)
-        self._recorder = Recorder(
+        self._cleanup = JobCleanup(client, may_act)
+        self._statuses = StatusWriter(
             client,
             journal,
             clock,
@@ -90,43 +81,37 @@ class Operator:
             self._see,
             self._status_stored,
         )
-        is_idle = self._recorder.is_idle
-        self._reporter = Reporter(
+        is_idle = self._statuses.is_idle
+        self._events = EventSender(
             client, metrics, clock, may_act, is_idle, identity=settings.identity
         )
-        settlement = Settlement(
-            self._roster, self._recorder, self._reporter, journal, metrics, clock
+        outcomes = Outcomes(self._roster, self._statuses, self._events, journal, metrics, clock)
+        self._starter = JobStarter(
+            client, self._roster, self._statuses, outcomes, clock, may_act, settings
         )
-        self._starter = Starter(
-            client, self._roster, self._recorder, settlement, clock, may_act, settings
-        )
-        self._scheduler = Scheduler(
-            self._queue,
+        self._scheduler: Scheduler[ClusterMember, PendingJob] = Scheduler(
+            self._statuses,
+            None,  # the name of a Job is the lock: see `Committer`
             self._starter,
-            settlement,
-            self._recorder,
-            self._reporter,
-            journal,
-            metrics,
+            outcomes,
+            clock,
             slack_s=settings.slack_s,
         )
-        self._enrolment = Enrolment(
+        self._enrolment = ClusterEnrolment(
             self._roster,
-            self._queue,
             self._scheduler,
             self._starter,
-            self._recorder,
-            self._reporter,
+            self._statuses,
+            self._events,
             journal,
             clock,
             may_act,
         )
         self._jobs = Jobs(
             self._roster,
-            self._scheduler,
             self._starter,
-            self._recorder,
-            self._history,
+            self._statuses,
+            self._cleanup,
             lambda: self._enrolment.is_leading,
         )
         self._reflectors = list(self._make_reflectors(client))
@@ -135,12 +120,12 @@ class Operator:
             "kron_queue_length": ("KronJobs that wait for their time.", self._waiting),
             "kron_statuses_waiting": (
                 "Statuses that are to be written.",
-                lambda: self._recorder.waiting,
+                lambda: self._statuses.waiting,
             ),
         }
 
     async def run(self) -> None:
-        """Watch, and lead whenever the lease is to be had, until cancelled."""
+        """Watch, and lead whenever this replica gets the lease, until cancelled."""
         async with asyncio.TaskGroup() as group:
             for reflector in self._reflectors:
                 group.create_task(reflector.run())
@@ -155,7 +140,7 @@ class Operator:
     @property
     def starting(self) -> int:
         """How many Jobs are being made."""
-        return sum(len(member.starting) for member in self._roster)
+        return sum(len(member.pending) for member in self._roster)
 
     def _waiting(self) -> int:
         return sum(member.wake_s is not None for member in self._roster)
@@ -172,23 +157,23 @@ class Operator:
         try:
             async with asyncio.TaskGroup() as group:
                 self._starter.begin(group)
-                group.create_task(self._recorder.run())
-                group.create_task(self._reporter.run())
-                group.create_task(self._history.run())
+                group.create_task(self._statuses.run())
+                group.create_task(self._events.run())
+                group.create_task(self._cleanup.run())
                 try:
                     await self._act()
                 finally:  # before anybody waits: what comes due from now on is the next leader's
                     self._enrolment.takes_up = False
                     loop.remove_reader(self._timer.fileno())
-                    await self._recorder.flush()
+                    await self._statuses.flush()
         finally:
-            await self._starter.settle()
+            await self._starter.drain()
             self._enrolment.reset()
 
     async def _act(self) -> None:
         """Take everything up, and then whatever comes due or changes."""
         self._enrolment.is_leading = self._enrolment.takes_up = True
-        self._offset_ns = self._clock_offset_ns()  # who did not lead was not told of changes
+        self._scheduler.watch_clock()  # a replica that does not lead does not follow it
         await self._take_up()
         self._journal.event(Event.READY, version=kron.__version__, jobs=len(self._roster))
         asyncio.get_running_loop().add_reader(self._timer.fileno(), self._timer_fired)
@@ -214,31 +199,31 @@ class Operator:
         for number, member in enumerate(self._roster):
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)
-            if self._roster.find(member.key) is member:
+            if self._roster.get(member.key) is member:
                 if member.invalid:
                     self._enrolment.tell_invalid(member)
-                self._scheduler.take_up(member, self._clock.now_ns())
+                self._enrolment.take_up(member)
 
-    def _see(self, kronjob: dict[str, Any]) -> None:
+    def _see(self, kronjob: Object) -> None:
         self._enrolment.put(kronjob)
 
-    def _status_stored(self, member: Member) -> None:
-        self._history.touch(member)
+    def _status_stored(self, member: ClusterMember) -> None:
+        self._cleanup.touch(member)
         self._starter.changed(member)
 
     def _timer_fired(self) -> None:
         is_in_time = self._timer.read()
+        self._armed_s = None  # also for the time when this replica leads again
         if not self._election.may_act():
             return  # it was asleep, and another may lead by now
-        if not is_in_time:
-            self._clock_changed()
-        self._armed_s = None
         now_ns = self._clock.now_ns()
-        self._step(self._queue.due(now_ns // SECOND_NS), now_ns)
+        if not is_in_time:
+            self._scheduler.clock_changed(self._roster, now_ns)
+        self._step(self._scheduler.due(now_ns), now_ns)
         self._arm()
 
-    def _step(self, due: list[Member], now_ns: int) -> None:
-        """Step some of those who are due, and have their Jobs asked for before the others' turn.
+    def _step(self, due: list[ClusterMember], now_ns: int) -> None:
+        """Step some of the jobs that are due, and have their Jobs asked for before the others.
 
         It is one wake for all of them: none is late because of the others.
         """
@@ -246,32 +231,20 @@ class Operator:
         if len(due) > AT_ONCE:
             asyncio.get_running_loop().call_soon(self._step_if_leading, due[AT_ONCE:], now_ns)
 
-    def _is_to_step(self, member: Member) -> bool:
+    def _is_to_step(self, member: ClusterMember) -> bool:
         """Whether it is still there, and nothing has brought it up since it came due."""
-        return member.wake_s is None and self._roster.find(member.key) is member
+        return member.wake_s is None and self._roster.get(member.key) is member
 
-    def _step_if_leading(self, due: list[Member], now_ns: int) -> None:
+    def _step_if_leading(self, due: list[ClusterMember], now_ns: int) -> None:
         if self._enrolment.takes_up and self._election.may_act():
             self._step(due, now_ns)
             self._arm()
 
     def _arm(self) -> None:
-        next_s = self._queue.next_s()
+        next_s = self._scheduler.queue.next_s()
         if next_s != self._armed_s or next_s is None:
             self._armed_s = next_s
             self._timer.arm(None if next_s is None else next_s * SECOND_NS)
-
-    def _clock_changed(self) -> None:
-        """The clock was set: say by how much and, if it was set back, look at everything again."""
-        before_ns, self._offset_ns = self._offset_ns, self._clock_offset_ns()
-        shift_s = round((self._offset_ns - before_ns) / SECOND_NS, 3)
-        now_ns = self._clock.now_ns()
-        self._journal.event(Event.CLOCK_CHANGED, now=to_text(now_ns // SECOND_NS), shift_s=shift_s)
-        if shift_s < 0:
-            self._scheduler.step(self._roster, now_ns)
-
-    def _clock_offset_ns(self) -> int:
-        return self._clock.now_ns() - self._clock.monotonic_ns()
 
     def _tell_leader(self, leads: bool) -> None:
         self._metrics.is_leader = leads

@@ -1,48 +1,41 @@
-"""A run that is to be: decided on, and its Job not there yet."""
+"""A pending run of the operator: decided on, and its Job is not known to exist."""
 
 from __future__ import annotations
 
-from kron.core.decision import Decision
+from kron.core.instant import to_text
 from kron.engine.actions import Outcome
-from kron.kube.operator.member import Member
+from kron.engine.ledger import Intent
+from kron.runtime.pending import Pending
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
 
+    from kron.kube.operator.member import ClusterMember
 
-class Pending:
+
+class PendingJob(Pending):
     """The Job of one period, while it is being made."""
 
     __slots__ = (
-        "decision",
         "given_up",
         "gone",
+        "intent",
         "is_doubtful",
         "is_new",
         "latest_s",
         "member",
-        "replaces",
-        "schedule_text",
         "task",
     )
 
     def __init__(
-        self,
-        member: Member,
-        decision: Decision,
-        schedule_text: str,
-        latest_s: int,
-        *,
-        replaces: bool,
+        self, member: ClusterMember, intent: Intent, latest_s: int, *, replaces: bool
     ) -> None:
+        super().__init__(intent.run_id, replaces=replaces)
         self.member = member
-        self.decision = decision
-        self.schedule_text = schedule_text
-        """What it was decided by: the KronJob may be edited before its Job is there."""
+        self.intent = intent
         self.latest_s = latest_s
-        """Until when it may still be made."""
-        self.replaces = replaces
+        """The last second in which it may be made."""
         self.is_new = True
         """It was not tried yet."""
         self.is_doubtful = False
@@ -54,6 +47,11 @@ class Pending:
         self.task: asyncio.Task[None] | None = None
 
     @property
+    def nominal_s(self) -> int:
+        """The nominal instant of its period."""
+        return self.intent.nominal_s
+
+    @property
     def period(self) -> str:
         """Its period, as logs have it."""
-        return self.decision.period_id
+        return to_text(self.intent.nominal_s)

@@ -10,10 +10,10 @@ CONFIGURATION = 1
 USAGE = 64
 BROKEN = 70
 EXIT_CODES = {
-    OK: "done; for `run`: stopped as it was told to",
+    OK: "done; for `run`: stopped by a signal",
     CONFIGURATION: "no way to a cluster was found, or an address cannot be served",
     USAGE: "the command line is wrong",
-    BROKEN: "a fault of the operator's own; its output says where, and no state is lost",
+    BROKEN: "a bug in the operator; its output says where, and no state is lost",
 }
 
 COMMANDS = {

@@ -8,17 +8,15 @@ from collections.abc import Callable
 from kron.core.duration import SECOND_NS, format_duration
 from kron.engine.actions import Outcome
 from kron.kube.client.client import Client
-from kron.kube.client.errors import ApiError
+from kron.kube.client.errors import NOT_FOUND, ApiError
 from kron.kube.client.resources import JOBS
-from kron.kube.operator.answers import retry_delay_s
-from kron.kube.operator.changes import Changes
+from kron.kube.operator.changes import ChangeSignals
 from kron.kube.operator.condition import Trouble
-from kron.kube.operator.pending import Pending
-from kron.kube.operator.roster import Roster
-from kron.kube.operator.settlement import Settlement
-from kron.kube.resource.run import Run
-
-_GONE = 404
+from kron.kube.operator.create_verdict import retry_delay_s
+from kron.kube.operator.outcomes import Outcomes
+from kron.kube.operator.pending import PendingJob
+from kron.kube.operator.roster import ClusterRoster
+from kron.kube.resource.run import JobRun
 
 
 class Replacer:
@@ -27,21 +25,21 @@ class Replacer:
     def __init__(
         self,
         client: Client,
-        roster: Roster,
-        settlement: Settlement,
-        changes: Changes,
+        roster: ClusterRoster,
+        outcomes: Outcomes,
+        changes: ChangeSignals,
         check_leading: Callable[[], None],
         *,
         timeout_s: int,
     ) -> None:
         self._client = client
         self._roster = roster
-        self._settlement = settlement
+        self._outcomes = outcomes
         self._changes = changes
         self._check_leading = check_leading
         self._timeout_s = timeout_s
 
-    async def make_room(self, pending: Pending) -> bool:
+    async def make_room(self, pending: PendingJob) -> bool:
         """Delete the Jobs that are active now and wait until they are gone.
 
         False: its period has ended. What becomes active meanwhile is none of its business.
@@ -55,7 +53,7 @@ class Replacer:
         while active := [run for run in member.active_runs() if run.uid in replaced]:
             left_s = until_s - loop.time()
             if pending.given_up:
-                self._settlement.ended(pending, *pending.given_up)
+                self._outcomes.ended(pending, *pending.given_up)
                 return False
             if left_s <= 0:
                 self._stays(pending, active[0])
@@ -72,7 +70,7 @@ class Replacer:
                 tries += 1
         return True
 
-    async def _delete(self, pending: Pending, run: Run) -> ApiError | None:
+    async def _delete(self, pending: PendingJob, run: JobRun) -> ApiError | None:
         """Have an active Job deleted."""
         self._check_leading()
         try:
@@ -80,15 +78,15 @@ class Replacer:
                 JOBS, run.namespace, run.name, uid=run.uid, propagation="Foreground"
             )
         except ApiError as error:
-            if error.status != _GONE:
-                self._settlement.waits(pending, error)
+            if error.status != NOT_FOUND:
+                self._outcomes.waits(pending, error)
                 return error
             self._roster.drop_run(run.namespace, run.name, run.kronjob)
-        self._settlement.replaced(pending, run)
+        self._outcomes.replaced(pending, run)
         return None
 
-    def _stays(self, pending: Pending, run: Run) -> None:
+    def _stays(self, pending: PendingJob, run: JobRun) -> None:
         waited = format_duration(self._timeout_s * SECOND_NS)
-        message = f"the Job {run.name} was to be replaced and is there after {waited}"
-        self._settlement.in_trouble(pending, Trouble("NotReplaced", message))
-        self._settlement.ended(pending, Outcome.MISSED, message)
+        message = f"the Job {run.name} was to be replaced and still exists after {waited}"
+        self._outcomes.in_trouble(pending, Trouble("NotReplaced", message))
+        self._outcomes.ended(pending, Outcome.MISSED, message)

@@ -1,4 +1,4 @@
-"""The service: a process that runs an operator until it is told to stop."""
+"""The service: a process that runs an operator until a signal stops it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from kron.kube.operator.health import serve as serve_health
 from kron.kube.operator.metrics import Metrics
 from kron.kube.operator.operator import Operator
 from kron.kube.operator.program import BROKEN, OK
-from kron.kube.operator.settings import Settings
+from kron.kube.operator.settings import OperatorSettings
 from kron.logs.event import Event
 from kron.logs.journal import Journal
 from kron.waking.clock import Clock
 from kron.waking.timer import WallTimer
 
 
-def serve(settings: Settings, access: Access) -> int:
+def serve(settings: OperatorSettings, access: Access) -> int:
     """Run until SIGTERM or SIGINT, and answer the exit code."""
     # Nearly all that is made stays: ten thousand KronJobs read in two thirds of the time.
     gc.set_threshold(20_000, 50, 50)
@@ -36,7 +36,7 @@ def serve(settings: Settings, access: Access) -> int:
         return BROKEN
 
 
-async def _serve(settings: Settings, access: Access) -> int:
+async def _serve(settings: OperatorSettings, access: Access) -> int:
     clock = Clock()
     metrics = Metrics()
     journal = Journal(

@@ -1,12 +1,12 @@
-"""The settings: everything that `kron-operator run` was told on its command line."""
+"""The settings: everything that the command line of `kron-operator run` can set."""
 
 from __future__ import annotations
 
 from kron.core.frozen import Frozen
 from kron.logs.event import Level
 from kron.logs.writer import Format
+from kron.runtime import DEFAULT_SLACK_S
 
-DEFAULT_SLACK_S = 5
 DEFAULT_REPLACE_TIMEOUT_S = 60
 DEFAULT_WATCH_SILENCE_S = 120
 DEFAULT_LEASE_DURATION_S = 15
@@ -14,7 +14,7 @@ DEFAULT_LEASE_NAME = "kron-operator"
 DEFAULT_HTTP = "127.0.0.1:8080"
 
 
-class Settings(Frozen):
+class OperatorSettings(Frozen):
     """How the operator runs."""
 
     identity: str

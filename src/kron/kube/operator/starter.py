@@ -13,33 +13,31 @@ import random
 from collections.abc import Callable
 
 from kron.core.duration import SECOND_NS
-from kron.engine.actions import LATE, SUPERSEDED, Outcome
+from kron.engine.actions import LATE, Outcome
+from kron.engine.ledger import Intent
+from kron.engine.recovery import Conclude, Sighting
+from kron.kube.api_object import Object
 from kron.kube.client.client import Client
-from kron.kube.client.errors import MALFORMED, ApiError, no_answer
+from kron.kube.client.errors import MALFORMED, NOT_FOUND, ApiError, no_answer
 from kron.kube.client.resources import JOBS
-from kron.kube.operator.answers import Answer, judge, retry_delay_s
-from kron.kube.operator.changes import Changes
+from kron.kube.operator.changes import ChangeSignals
 from kron.kube.operator.condition import Trouble
-from kron.kube.operator.member import Member
-from kron.kube.operator.pending import Pending
-from kron.kube.operator.recorder import Recorder
+from kron.kube.operator.create_verdict import Verdict, judge, retry_delay_s
+from kron.kube.operator.member import ClusterMember
+from kron.kube.operator.outcomes import Outcomes
+from kron.kube.operator.pending import PendingJob
 from kron.kube.operator.replacer import Replacer
-from kron.kube.operator.roster import Roster
-from kron.kube.operator.settings import Settings
-from kron.kube.operator.settlement import Settlement
-from kron.kube.resource.run import Run, job_name, read_run, run_manifest
+from kron.kube.operator.roster import ClusterRoster
+from kron.kube.operator.settings import OperatorSettings
+from kron.kube.operator.status_writer import StatusWriter
+from kron.kube.resource.run import JobRun, job_name, read_run, run_manifest
 from kron.waking.clock import Clock
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 MOST_AT_ONCE = 100
 """How many creations are under way at the same time. The Job controller takes up the first Jobs
-while others are still asked for, so who asks for few at a time waits for its Pods: measured for a
+while others are still asked for, so with few at a time their Pods wait: measured for a
 thousand, 24 took a quarter longer, 200 as long as 100."""
 NOT_ASKED_FOR = ApiError(0, "it was given up before it was asked for")
-_GONE = 404
 _MOST_JITTER = 0.2
 
 
@@ -47,85 +45,101 @@ class NotLeadingError(Exception):
     """Another operator may be leading by now, so nothing may be written."""
 
 
-class Starter:
+class JobStarter:
     """Makes Jobs, as long as it takes or makes sense."""
 
     def __init__(
         self,
         client: Client,
-        roster: Roster,
-        recorder: Recorder,
-        settlement: Settlement,
+        roster: ClusterRoster,
+        statuses: StatusWriter,
+        outcomes: Outcomes,
         clock: Clock,
         may_act: Callable[[], bool],
-        settings: Settings,
+        settings: OperatorSettings,
     ) -> None:
         self._client = client
-        self._recorder = recorder
-        self._settlement = settlement
+        self._statuses = statuses
+        self._outcomes = outcomes
         self._clock = clock
         self._may_act = may_act
         self._slack_s = settings.slack_s
         self._creation_s = settings.creation_s
-        self._changes = Changes()
+        self._changes = ChangeSignals()
         self._replacer = Replacer(
             client,
             roster,
-            settlement,
+            outcomes,
             self._changes,
             self._check_leading,
             timeout_s=settings.replace_timeout_s,
         )
         self._slots = asyncio.Semaphore(MOST_AT_ONCE)
         self._group: asyncio.TaskGroup | None = None
-        self._under_way: set[asyncio.Future[dict[str, Any]]] = set()
+        self._under_way: set[asyncio.Future[Object]] = set()
 
     def begin(self, group: asyncio.TaskGroup) -> None:
         """Make Jobs in this group of tasks, which ends when this operator leads no more."""
         self._group = group
 
-    def request(self, pending: Pending) -> None:
+    # The executor of `kron.runtime`
+
+    def pending(
+        self, job: ClusterMember, intent: Intent, latest_s: int, *, replaces: bool
+    ) -> PendingJob:
+        """The Job of a period, to be made while it is in time."""
+        return PendingJob(job, intent, latest_s, replaces=replaces)
+
+    def request(self, job: ClusterMember, pending: PendingJob) -> None:
         """Make this Job as soon as it can be. First delete those that it replaces."""
-        member = pending.member
-        before = list(member.starting)
-        if pending.replaces:
-            for other in before:
-                other.given_up = (Outcome.SKIPPED, SUPERSEDED)
-            self._changes.tell(member)
+        before = [other for other in job.pending if other is not pending]
         assert self._group is not None  # only a leader is asked
         task = self._group.create_task(self._run(pending, before))
         task.add_done_callback(lambda _: self._over(pending))  # even if it never began
         pending.task = task
-        member.starting.append(pending)
-        self._recorder.hold()
+        self._statuses.hold()
 
-    def give_up(self, member: Member, reason: str) -> None:
-        """Make no more Jobs for it, apart from those that are being made at this moment."""
-        for pending in member.starting:
-            pending.given_up = pending.given_up or (Outcome.MISSED, reason)
-        self._changes.tell(member)
+    def go(self) -> None:
+        """The tasks go by themselves."""
 
-    def forget(self, member: Member) -> None:
+    def give_up(
+        self, job: ClusterMember, pending: PendingJob, outcome: Outcome, reason: str
+    ) -> None:
+        """Do not make the Job, unless the try that is under way makes it."""
+        pending.given_up = pending.given_up or (outcome, reason)
+        self._changes.tell(job)
+
+    def adopt(self, job: ClusterMember, run: Sighting) -> None:
+        """A Job exists that the ledger did not know."""
+        self._outcomes.adopted(job, run)
+
+    def conclude(self, job: ClusterMember, end: Conclude) -> None:
+        """A Job that an operator before this one was to make will not be made."""
+        self._outcomes.concluded(job, end)
+
+    # Tasks
+
+    def forget(self, member: ClusterMember) -> None:
         """It is gone, and so is all that was to be done for it."""
-        for pending in member.starting:
+        for pending in member.pending:
             if pending.task is not None:
                 pending.task.cancel()
 
-    def changed(self, member: Member) -> None:
+    def changed(self, member: ClusterMember) -> None:
         """Something about its Jobs has changed."""
         self._changes.tell(member)
 
-    async def settle(self) -> None:
+    async def drain(self) -> None:
         """Wait for the answers to what was asked: only then may another operator begin."""
         if self._under_way:
             await asyncio.wait(self._under_way, timeout=self._creation_s)
 
-    async def _run(self, pending: Pending, before: list[Pending]) -> None:
+    async def _run(self, pending: PendingJob, before: list[PendingJob]) -> None:
         try:
             if pending.replaces:
                 self._let_go(pending)
                 # It may take a while, and a crash must not forget it.
-                self._recorder.touch(pending.member)
+                self._statuses.touch(pending.member)
                 tasks = [other.task for other in before if other.task is not None]
                 await asyncio.gather(*tasks, return_exceptions=True)
                 if not await self._replacer.make_room(pending):
@@ -134,20 +148,20 @@ class Starter:
         except NotLeadingError:
             pass  # the next leader sees to it
 
-    def _over(self, pending: Pending) -> None:
+    def _over(self, pending: PendingJob) -> None:
         """Its task has ended, in whatever way."""
         self._let_go(pending)
-        if pending in pending.member.starting:
-            pending.member.starting.remove(pending)
-        self._recorder.touch(pending.member)
+        if pending in pending.member.pending:
+            pending.member.pending.remove(pending)
+        self._statuses.touch(pending.member)
 
-    def _let_go(self, pending: Pending) -> None:
+    def _let_go(self, pending: PendingJob) -> None:
         """It was tried once, so statuses need not wait for it any longer."""
         if pending.is_new:
             pending.is_new = False
-            self._recorder.let_go()
+            self._statuses.let_go()
 
-    async def _create(self, pending: Pending) -> None:
+    async def _create(self, pending: PendingJob) -> None:
         """Try until there is a Job, or there will be none."""
         tries = 0
         while True:
@@ -156,33 +170,31 @@ class Starter:
             if error is None:
                 return
             pending.is_doubtful = pending.is_doubtful or error.may_have_happened
-            answer = judge(error)
-            if answer is Answer.EXISTS:
-                if await self._settle_existing(pending):
+            verdict = judge(error)
+            if verdict is Verdict.EXISTS:
+                if await self._take_existing(pending):
                     return
-                answer = Answer.AGAIN  # it is gone again
-            if answer is Answer.NEVER:
-                if not (pending.is_doubtful and await self._settle_existing(pending)):
-                    self._settlement.refused(pending, error)
+                verdict = Verdict.AGAIN  # it is gone again
+            if verdict is Verdict.NEVER:
+                if not (pending.is_doubtful and await self._take_existing(pending)):
+                    self._outcomes.refused(pending, error)
                 return
             if tries == 0 and error is not NOT_ASKED_FOR:
-                self._settlement.waits(pending, error)
+                self._outcomes.waits(pending, error)
             delay_s = retry_delay_s(error, tries) * (1 + _MOST_JITTER * random.random())  # noqa: S311
             tries += 1
             if not await self._pause(pending, delay_s):
                 await self._give_up(pending, error)
                 return
 
-    async def _try(self, pending: Pending) -> ApiError | None:
-        """Ask for the Job once; None: it is there."""
+    async def _try(self, pending: PendingJob) -> ApiError | None:
+        """Ask for the Job once; None: a Job of that name exists."""
         async with self._slots:
             kronjob = pending.member.kronjob
             if pending.given_up or kronjob is None:
                 return NOT_ASKED_FOR
             self._check_leading()
-            manifest = run_manifest(
-                kronjob, pending.decision, self._slack_s, schedule_text=pending.schedule_text
-            )
+            manifest = run_manifest(kronjob, pending.intent, self._slack_s)
             body = json.dumps(manifest, separators=(",", ":")).encode()
             creation = asyncio.ensure_future(
                 self._client.create(
@@ -199,54 +211,56 @@ class Starter:
         if run.name != manifest["metadata"]["name"]:
             why = "the answer is not the Job that was asked for"
             return no_answer("create jobs", why, reason=MALFORMED, is_sent=True)
-        self._settlement.created(pending, run)
+        self._outcomes.created(pending, run)
         return None
 
-    def _answered(self, creation: asyncio.Future[dict[str, Any]]) -> None:
+    def _answered(self, creation: asyncio.Future[Object]) -> None:
         self._under_way.discard(creation)
         if not creation.cancelled():
-            creation.exception()  # nobody may be left to take it, and asyncio would complain
+            creation.exception()  # if no task is left to take it, asyncio would complain
 
-    async def _settle_existing(self, pending: Pending) -> bool:
-        """A Job of that name is there: ours, or another's. False: it is gone by now."""
+    async def _take_existing(self, pending: PendingJob) -> bool:
+        """A Job of that name exists: ours or another's. False: it is gone by now."""
         member = pending.member
         name = job_name(member.metadata.name, pending.period)
         run = await self._look(member.metadata.namespace, name)
         if run is None:
             return False
         if run.owner_uid == member.metadata.uid and run.period == pending.period:
-            self._settlement.found(pending, run)
+            self._outcomes.found(pending, run)
         else:
-            message = f"a Job named {name} is there already, and belongs to somebody else"
-            self._settlement.in_trouble(pending, Trouble("ForeignJob", message))
-            self._settlement.ended(pending, Outcome.MISSED, message)
+            message = f"a Job named {name} exists already and does not belong to this KronJob"
+            self._outcomes.in_trouble(pending, Trouble("ForeignJob", message))
+            self._outcomes.ended(pending, Outcome.MISSED, message)
         return True
 
-    async def _look(self, namespace: str, name: str) -> Run | None:
+    async def _look(self, namespace: str, name: str) -> JobRun | None:
         """The Job of that name, once the API server has answered; None if there is none."""
         tries = 0
         while True:
             try:
                 return read_run(await self._client.get(JOBS, namespace, name))
             except ApiError as error:
-                if error.status == _GONE:
+                if error.status == NOT_FOUND:
                     return None
                 await asyncio.sleep(retry_delay_s(error, tries))
                 tries += 1
 
-    async def _give_up(self, pending: Pending, error: ApiError) -> None:
+    async def _give_up(self, pending: PendingJob, error: ApiError) -> None:
         """There will be no further try: the period ends, once it is clear that there is no Job."""
         outcome, reason = pending.given_up or (Outcome.MISSED, f"{LATE}: {error}")
         if pending.is_doubtful:
-            await asyncio.sleep(self._creation_s)  # so long a creation may still be under way
-            if await self._settle_existing(pending):
+            await asyncio.sleep(self._creation_s)  # a creation may still be under way for this long
+            if await self._take_existing(pending):
                 return
-        self._settlement.ended(pending, outcome, reason)
+        self._outcomes.ended(pending, outcome, reason)
 
-    async def _pause(self, pending: Pending, delay_s: float) -> bool:
+    async def _pause(self, pending: PendingJob, delay_s: float) -> bool:
         """Wait for the next try, whatever becomes of its other Jobs; False: there is to be none."""
         loop = asyncio.get_running_loop()
-        possible_s = (pending.latest_s + 1) - self._clock.now_ns() / SECOND_NS
+        # In whole nanoseconds: a float of the wall clock ends early, and the last try would be
+        # made again and again until its second is over.
+        possible_s = ((pending.latest_s + 1) * SECOND_NS - self._clock.now_ns()) / SECOND_NS
         until_s = loop.time() + min(delay_s, possible_s)
         while not self._is_over(pending):
             left_s = until_s - loop.time()
@@ -255,7 +269,7 @@ class Starter:
             await self._changes.wait(pending.member, left_s)
         return False
 
-    def _is_over(self, pending: Pending) -> bool:
+    def _is_over(self, pending: PendingJob) -> bool:
         return bool(pending.given_up) or self._clock.now_ns() // SECOND_NS > pending.latest_s
 
     def _check_leading(self) -> None:

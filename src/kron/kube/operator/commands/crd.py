@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
+
 from kron.console.parser import Parser
 from kron.console.terminal import Terminal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 DESCRIPTION = """\
 Print the CustomResourceDefinition of this version of Kron, as JSON, for `kubectl apply`."""
@@ -19,8 +17,7 @@ def add_arguments(_: Parser) -> None:
 
 
 def run(_: Namespace, terminal: Terminal) -> int:
-    """Run the command."""
-    from kron.kube.resource.definition import definition
+    from kron.kube.resource.schema.definition import definition
 
     terminal.print_json(definition())
     return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentTypeError, Namespace
 
 from kron.console.parser import Parser, add_log_options, whole_seconds
 from kron.console.terminal import Terminal
@@ -13,17 +13,15 @@ from kron.kube.operator.settings import (
     DEFAULT_LEASE_DURATION_S,
     DEFAULT_LEASE_NAME,
     DEFAULT_REPLACE_TIMEOUT_S,
-    DEFAULT_SLACK_S,
     DEFAULT_WATCH_SILENCE_S,
-    Settings,
+    OperatorSettings,
 )
 from kron.logs.event import Level
 from kron.logs.writer import Format
+from kron.runtime import DEFAULT_SLACK_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from kron.kube.client.access import Access
 
 SHORTEST_LEASE_S = 3
@@ -44,7 +42,6 @@ EXAMPLES = (
 
 
 def add_arguments(parser: Parser) -> None:
-    """The arguments of the command."""
     where = parser.add_argument_group("which cluster, and what of it")
     where.add_argument(
         "--kubeconfig",
@@ -123,7 +120,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace, _: Terminal) -> int:
-    """Run the command."""
     check_extra()
     from kron.kube.client.access import find_access
     from kron.kube.operator.service import serve
@@ -132,8 +128,8 @@ def run(arguments: Namespace, _: Terminal) -> int:
     return serve(_settings(arguments, access), access)
 
 
-def _settings(arguments: Namespace, access: Access) -> Settings:
-    return Settings(
+def _settings(arguments: Namespace, access: Access) -> OperatorSettings:
+    return OperatorSettings(
         identity=arguments.identity or _identity(),
         lease_namespace=arguments.lease_namespace or access.namespace,
         lease_name=arguments.lease_name,
@@ -161,14 +157,14 @@ def _lease_duration(text: str) -> int:
     seconds = whole_seconds(text)
     if not SHORTEST_LEASE_S <= seconds <= LONGEST_LEASE_S:
         least, most = f"{SHORTEST_LEASE_S}s", f"{LONGEST_LEASE_S}s"
-        raise argparse.ArgumentTypeError(f"{quoted(text)} is not between {least} and {most}")
+        raise ArgumentTypeError(f"{quoted(text)} is not between {least} and {most}")
     return seconds
 
 
 def _silence(text: str) -> int:
     seconds = whole_seconds(text)
     if not seconds:
-        raise argparse.ArgumentTypeError(f"{quoted(text)} is not long enough, 1s is the least")
+        raise ArgumentTypeError(f"{quoted(text)} is not long enough, 1s is the least")
     return seconds
 
 
@@ -179,4 +175,4 @@ def _address(text: str) -> tuple[str, int] | None:
     host = host.removeprefix("[").removesuffix("]")
     if colon and host and port.isascii() and port.isdigit() and int(port) < 1 << 16:
         return host, int(port)
-    raise argparse.ArgumentTypeError(f"{quoted(text)} is not HOST:PORT, such as {DEFAULT_HTTP}")
+    raise ArgumentTypeError(f"{quoted(text)} is not HOST:PORT, such as {DEFAULT_HTTP}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kron.kube.operator.history import surplus
+from kron.kube.operator.job_cleanup import surplus
 from tests.kube.operator.made import HOUR_S, T0, finished, intent, kronjob, ledger, member, run
 from tests.soak import examples
 

@@ -1,6 +1,6 @@
-"""The reporter: what people see in `kubectl describe`. Events, few enough to hurt nobody.
+"""The event sender: what people see in `kubectl describe`. Events, with a limit.
 
-They are sent by a task of their own, so many a second at the most, and dropped when too many
+They are sent by a task of their own, at a limited rate, and dropped when too many
 wait: no Job waits for an Event. The log has everything.
 """
 
@@ -11,7 +11,6 @@ import json
 from collections import OrderedDict, deque
 from collections.abc import Callable
 
-from kron.core.decision import Decision
 from kron.core.duration import SECOND_NS
 from kron.core.instant import to_text
 from kron.engine.actions import Outcome, Settle, SettleMany
@@ -19,10 +18,10 @@ from kron.kube.client.client import Client
 from kron.kube.client.errors import ApiError
 from kron.kube.client.resources import EVENTS
 from kron.kube.operator.condition import Trouble
-from kron.kube.operator.member import Member
+from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.metrics import Metrics
 from kron.kube.resource.kronjob import API_VERSION, KIND
-from kron.kube.resource.run import Run
+from kron.kube.resource.run import JobRun
 from kron.waking.clock import Clock
 
 COMPONENT = "kron-operator"
@@ -30,12 +29,12 @@ A_SECOND = 10
 BURST = 50
 MOST_WAITING = 1_000
 REPEATED_AFTER_S = 600
-"""The same of the same KronJob is not said again for so long."""
+"""How long the same Event of a KronJob is not sent again."""
 _LONGEST_MESSAGE = 1_000
 _MOST_REMEMBERED = 10_000
 
 
-class Reporter:
+class EventSender:
     """Creates Events about KronJobs."""
 
     def __init__(
@@ -59,22 +58,22 @@ class Reporter:
         self._said: OrderedDict[tuple[str, str, str], int] = OrderedDict()
         self._sequence = 0
 
-    def started(self, member: Member, run: Run) -> None:
+    def started(self, member: ClusterMember, run: JobRun) -> None:
         """A Job was made."""
         self._say(member, "Normal", "JobCreated", f"Created Job {run.name} for {run.period}")
 
-    def replaced(self, member: Member, run: Run, new_job: str) -> None:
+    def replaced(self, member: ClusterMember, run: JobRun, new_job: str) -> None:
         """A Job is deleted for the sake of another."""
         self._say(member, "Normal", "JobReplaced", f"Deleted Job {run.name} to make {new_job}")
 
-    def settled(self, member: Member, action: Settle, active_job: str) -> None:
+    def settled(self, member: ClusterMember, action: Settle, active_job: str) -> None:
         """A period ended without a Job."""
         reason = action.reason
         if action.outcome is Outcome.SKIPPED and active_job:
             reason = f"{reason} ({active_job})"
         self._ended(member, action.decision.period_id, action.outcome, reason)
 
-    def settled_many(self, member: Member, action: SettleMany) -> None:
+    def settled_many(self, member: ClusterMember, action: SettleMany) -> None:
         """Many periods were missed."""
         self._say(
             member,
@@ -85,20 +84,20 @@ class Reporter:
         )
 
     def not_started(
-        self, member: Member, decision: Decision, outcome: Outcome, reason: str
+        self, member: ClusterMember, period: str, outcome: Outcome, reason: str
     ) -> None:
         """A period that was decided on ended without a Job."""
-        self._ended(member, decision.period_id, outcome, reason)
+        self._ended(member, period, outcome, reason)
 
-    def trouble(self, member: Member, period: str, trouble: Trouble) -> None:
+    def trouble(self, member: ClusterMember, period: str, trouble: Trouble) -> None:
         """A Job cannot be made, or not yet."""
         self._say(member, "Warning", trouble.reason, f"Job for {period}: {trouble.message}")
 
-    def invalid(self, member: Member) -> None:
+    def invalid(self, member: ClusterMember) -> None:
         """The spec is invalid."""
         self._say(member, "Warning", "InvalidSpec", member.invalid)
 
-    def suspended(self, member: Member, *, suspend: bool) -> None:
+    def suspended(self, member: ClusterMember, *, suspend: bool) -> None:
         """It was suspended, or taken up again."""
         reason = "Suspended" if suspend else "Resumed"
         self._say(member, "Normal", reason, f"Scheduling is {reason.lower()}", repeated=True)
@@ -131,11 +130,11 @@ class Reporter:
         except ApiError:
             self._metrics.event_dropped()  # the log has it; an Event is not worth a second try
 
-    def _ended(self, member: Member, period: str, outcome: Outcome, reason: str) -> None:
+    def _ended(self, member: ClusterMember, period: str, outcome: Outcome, reason: str) -> None:
         self._say(member, "Warning", outcome.value.capitalize(), f"Period {period}: {reason}")
 
     def _say(
-        self, member: Member, kind: str, reason: str, message: str, *, repeated: bool = False
+        self, member: ClusterMember, kind: str, reason: str, message: str, *, repeated: bool = False
     ) -> None:
         message = message[:_LONGEST_MESSAGE]
         now_s = self._clock.now_ns() // SECOND_NS
@@ -155,7 +154,7 @@ class Reporter:
         self._arrived.set()
 
     def _event(
-        self, member: Member, kind: str, reason: str, message: str, time: str
+        self, member: ClusterMember, kind: str, reason: str, message: str, time: str
     ) -> dict[str, object]:
         self._sequence += 1
         metadata = member.metadata

@@ -1,4 +1,4 @@
-"""The history: deletes finished Jobs that a KronJob no longer wants to keep."""
+"""Job clean-up: deletes finished Jobs that a KronJob no longer wants to keep."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import asyncio
 from collections.abc import Callable, Iterable
 
 from kron.kube.client.client import Client
-from kron.kube.client.errors import ApiError
+from kron.kube.client.errors import NOT_FOUND, ApiError
 from kron.kube.client.resources import JOBS
-from kron.kube.operator.answers import retry_delay_s
-from kron.kube.operator.member import Member
-from kron.kube.resource.run import Run
-
-_GONE = 404
+from kron.kube.operator.create_verdict import retry_delay_s
+from kron.kube.operator.member import ClusterMember
+from kron.kube.resource.run import JobRun
 
 
-def surplus(member: Member) -> list[Run]:
+def surplus(member: ClusterMember) -> list[JobRun]:
     """The finished Jobs beyond the limits, the oldest first.
 
     One whose period the stored ledger does not have stays: it is what is known of its run.
@@ -33,21 +31,21 @@ def surplus(member: Member) -> list[Run]:
     return [run for run in found if member.has_stored(run)]
 
 
-def _beyond(runs: Iterable[Run], limit: int) -> list[Run]:
+def _beyond(runs: Iterable[JobRun], limit: int) -> list[JobRun]:
     ordered = sorted(runs, key=lambda run: (run.finished_s or 0, run.created_s, run.name))
     return ordered[: max(0, len(ordered) - limit)]
 
 
-class History:
+class JobCleanup:
     """Deletes what is beyond the limits, one after the other, when there is time for it."""
 
     def __init__(self, client: Client, may_act: Callable[[], bool]) -> None:
         self._client = client
         self._may_act = may_act
-        self._waiting: dict[Member, None] = {}
+        self._waiting: dict[ClusterMember, None] = {}
         self._work = asyncio.Event()
 
-    def touch(self, member: Member) -> None:
+    def touch(self, member: ClusterMember) -> None:
         """It may have too many Jobs."""
         if surplus(member):
             self._waiting[member] = None
@@ -67,7 +65,7 @@ class History:
         finally:
             self._waiting.clear()
 
-    async def _delete(self, member: Member, run: Run) -> None:
+    async def _delete(self, member: ClusterMember, run: JobRun) -> None:
         tries = 0
         while self._may_act():
             try:
@@ -79,7 +77,7 @@ class History:
                     await asyncio.sleep(retry_delay_s(error, tries))
                     tries += 1
                     continue
-                if error.status != _GONE:
+                if error.status != NOT_FOUND:
                     return  # not to be had now; the next Job that finishes brings us back
             member.runs.pop(run.name, None)
             return

@@ -4,36 +4,35 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from kron.kube.client.errors import ApiError
+from kron.kube.client.errors import CONFLICT, ApiError
 
 FIRST_RETRY_S = 0.25
 LONGEST_RETRY_S = 10.0
 
 _FORBIDDEN = 403
-_CONFLICT = 409
 _REFUSALS = frozenset((400, 404, 405, 406, 413, 415, 422))
 
 
-class Answer(StrEnum):
+class Verdict(StrEnum):
     """Whether it is worth another try."""
 
     EXISTS = "exists"
-    """A Job of that name is there. Whose, the caller has to see."""
+    """A Job of that name exists. The caller has to find out whose it is."""
     AGAIN = "again"
     """It may go well later: no answer, no quota, too many requests, a fault of the server's."""
     NEVER = "never"
     """The server has refused this Job, and would again."""
 
 
-def judge(error: ApiError) -> Answer:
+def judge(error: ApiError) -> Verdict:
     """What to do after this answer."""
-    if error.status == _CONFLICT and error.reason == "AlreadyExists":
-        return Answer.EXISTS
+    if error.status == CONFLICT and error.reason == "AlreadyExists":
+        return Verdict.EXISTS
     # What gives no reason is not the API server's: a load balancer's 404 will pass.
     is_refused = error.status in _REFUSALS and bool(error.reason)
     if is_refused or _is_denied(error) or is_terminating(error):
-        return Answer.NEVER
-    return Answer.AGAIN
+        return Verdict.NEVER
+    return Verdict.AGAIN
 
 
 def is_terminating(error: ApiError) -> bool:

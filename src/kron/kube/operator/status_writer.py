@@ -1,4 +1,4 @@
-"""The recorder: writes the status of KronJobs, one request each however much has changed.
+"""The status writer: writes the status of KronJobs, one request each however much has changed.
 
 A status that is as the API server has it is not written. While Jobs wait for their first try,
 statuses wait for them, though not for long. A write says which version of the KronJob it is about;
@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from kron.core.duration import SECOND_NS
+from kron.kube.api_object import Object
 from kron.kube.client.client import Client
-from kron.kube.client.errors import ApiError
+from kron.kube.client.errors import CONFLICT, NOT_FOUND, ApiError
 from kron.kube.client.resources import KRONJOBS
-from kron.kube.operator.answers import retry_delay_s
-from kron.kube.operator.member import Member
+from kron.kube.operator.create_verdict import retry_delay_s
+from kron.kube.operator.member import ClusterMember
 from kron.kube.resource.kronjob import read_metadata
 from kron.kube.resource.status import Status, status_to_json
 from kron.logs.event import Component, Level
@@ -31,16 +32,10 @@ MOST_HELD_S = 5.0
 MOST_FLUSHED_S = 1.0
 """How long the next leader waits for statuses that were not written yet."""
 _LOOK_S = 0.01
-_GONE = 404
-_CONFLICT = 409
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
-class Recorder:
-    """Keeps the statuses that the API server has as they should be."""
+class StatusWriter:
+    """Keeps the statuses that the API server has up to date."""
 
     def __init__(
         self,
@@ -48,8 +43,8 @@ class Recorder:
         journal: Journal,
         clock: Clock,
         may_act: Callable[[], bool],
-        see: Callable[[dict[str, Any]], None],
-        stored: Callable[[Member], None],
+        see: Callable[[Object], None],
+        stored: Callable[[ClusterMember], None],
     ) -> None:
         self._client = client
         self._journal = journal
@@ -58,11 +53,13 @@ class Recorder:
         self._see = see
         """Takes a KronJob as the API server has it."""
         self._stored = stored
-        """Is told when a status has been stored."""
-        self._dirty: dict[Member, None] = {}
-        self._busy: set[Member] = set()
-        self._tries: dict[Member, int] = {}
-        self._conflicts: dict[Member, int] = {}
+        """Called when a status has been stored."""
+        self._dirty: dict[ClusterMember, None] = {}
+        self._announcements: dict[ClusterMember, list[Callable[[], None]]] = {}
+        """What is announced of a KronJob once its status is stored."""
+        self._busy: set[ClusterMember] = set()
+        self._tries: dict[ClusterMember, int] = {}
+        self._conflicts: dict[ClusterMember, int] = {}
         self._held = 0
         self._patience: asyncio.TimerHandle | None = None
         """Runs from the first of the Jobs that statuses wait for, while they do."""
@@ -70,14 +67,18 @@ class Recorder:
         """Set while nothing has to wait for the first try of a Job."""
         self.is_idle.set()
         self._work = asyncio.Event()
-        self._timers: dict[Member, asyncio.TimerHandle] = {}
+        self._timers: dict[ClusterMember, asyncio.TimerHandle] = {}
 
     @property
     def waiting(self) -> int:
         """How many statuses are to be written."""
         return len(self._dirty) + len(self._busy)
 
-    def touch(self, member: Member, delay_s: float = 0.0) -> None:
+    def changed(self, job: ClusterMember, *, is_proven: bool = False) -> None:
+        """The store of `kron.runtime`: its ledger has changed."""
+        self.touch(job)
+
+    def touch(self, member: ClusterMember, delay_s: float = 0.0) -> None:
         """Something about its status has changed."""
         if member.is_gone:
             return
@@ -87,8 +88,13 @@ class Recorder:
         self._dirty[member] = None
         self._wake()
 
-    def forget(self, member: Member) -> None:
-        """It is gone."""
+    def then(self, member: ClusterMember, announce: Callable[[], None]) -> None:
+        """Announce an end once it is stored: the next leader must not come to another one."""
+        self._announcements.setdefault(member, []).append(announce)
+
+    def forget(self, member: ClusterMember) -> None:
+        """It is gone, and no other leader will decide about it again."""
+        _announce(self._announcements.pop(member, ()))
         self._dirty.pop(member, None)
         self._tries.pop(member, None)
         self._conflicts.pop(member, None)
@@ -138,6 +144,9 @@ class Recorder:
             self._busy.clear()
             self._tries.clear()
             self._conflicts.clear()
+            # The next leader decides about these periods again, unless a write arrived whose answer
+            # did not: then only the status says how they ended.
+            self._announcements.clear()
 
     async def _work_on(self) -> None:
         while True:
@@ -148,19 +157,26 @@ class Recorder:
                 continue
             del self._dirty[member]
             status = member.status(self._clock.now_ns() // SECOND_NS)
+            announcements = self._announcements.pop(member, [])
             if status == member.stored:
+                _announce(announcements)
                 self._stored(member)
                 continue
             self._busy.add(member)
             try:
-                await self._write(member, status)
+                if await self._write(member, status) or member.is_gone:
+                    _announce(announcements)
+                elif announcements:
+                    later = self._announcements.get(member, [])
+                    self._announcements[member] = announcements + later
             finally:
                 self._busy.discard(member)
                 self._wake()
 
-    async def _write(self, member: Member, status: Status) -> None:
+    async def _write(self, member: ClusterMember, status: Status) -> bool:
+        """Write a status once. True if it is stored; else another try follows, or the watch."""
         if not self._may_act():
-            return
+            return False
         member.writing = status
         try:
             metadata = member.metadata
@@ -174,7 +190,7 @@ class Recorder:
             )
         except ApiError as error:
             await self._failed(member, error)
-            return
+            return False
         finally:
             member.writing = None
         self._tries.pop(member, None)
@@ -184,11 +200,12 @@ class Recorder:
         version = read_metadata(seen).resource_version
         member.metadata = member.metadata.replace(resource_version=version)
         self._stored(member)
+        return True
 
-    async def _failed(self, member: Member, error: ApiError) -> None:
-        if error.status == _GONE:
-            return  # the watch tells of it
-        if error.status == _CONFLICT:
+    async def _failed(self, member: ClusterMember, error: ApiError) -> None:
+        if error.status == NOT_FOUND:
+            return  # the watch shows it
+        if error.status == CONFLICT:
             # Once is an everyday matter. Again and again, something is wrong with the versions.
             conflicts = self._conflicts.get(member, 0)
             self._conflicts[member] = conflicts + 1
@@ -200,18 +217,18 @@ class Recorder:
             self._tell(member, error)
         self._later(member, retry_delay_s(error, tries))
 
-    async def _read_again(self, member: Member, delay_s: float) -> None:
+    async def _read_again(self, member: ClusterMember, delay_s: float) -> None:
         try:
             seen = await self._client.get(KRONJOBS, *member.key)
         except ApiError as error:
-            if error.status != _GONE:
+            if error.status != NOT_FOUND:
                 self._later(member, retry_delay_s(error, 2))
             return
         if not member.is_gone:  # it may have gone while it was read
             self._see(seen)
             self.touch(member, delay_s)
 
-    def _later(self, member: Member, delay_s: float) -> None:
+    def _later(self, member: ClusterMember, delay_s: float) -> None:
         loop = asyncio.get_running_loop()
         known = self._timers.get(member)
         if known is not None and known.when() <= loop.time() + delay_s:
@@ -229,7 +246,7 @@ class Recorder:
         if self._dirty and self.is_idle.is_set():
             self._work.set()
 
-    def _tell(self, member: Member, error: ApiError) -> None:
+    def _tell(self, member: ClusterMember, error: ApiError) -> None:
         self._journal.error(
             "write status",
             str(error),
@@ -239,7 +256,12 @@ class Recorder:
         )
 
 
-def _body(member: Member, status: Status) -> bytes:
+def _announce(announcements: Iterable[Callable[[], None]]) -> None:
+    for announce in announcements:
+        announce()
+
+
+def _body(member: ClusterMember, status: Status) -> bytes:
     """A merge patch. The version and the uid make it one of this KronJob as we know it."""
     values = status_to_json(status)
     if member.frozen:  # a newer operator wrote all else

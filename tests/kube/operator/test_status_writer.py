@@ -1,4 +1,4 @@
-"""The recorder: one write for whatever has changed, none for what has not, and nothing lost.
+"""The status writer: one write for whatever has changed, none for what has not, and nothing lost.
 
 The API server is a few lines here: a conflict has to come at a certain moment.
 """
@@ -12,8 +12,8 @@ from typing import Any, cast
 
 from kron.kube.client.client import Client
 from kron.kube.client.errors import ApiError
-from kron.kube.operator.member import Member
-from kron.kube.operator.recorder import Recorder
+from kron.kube.operator.member import ClusterMember
+from kron.kube.operator.status_writer import StatusWriter
 from kron.logs.journal import Journal
 from kron.testing.clock import FakeClock
 from tests.kube.operator.made import HOUR_S, T0, ended, ledger, member
@@ -22,7 +22,7 @@ CONFLICT = ApiError(409, "the object has been modified", reason="Conflict")
 
 
 class Server:
-    """Answers writes with what it is given, then with success."""
+    """Verdicts writes with what it is given, then with success."""
 
     def __init__(self, *answers: ApiError) -> None:
         self.answers = list(answers)
@@ -49,15 +49,15 @@ class Server:
 
 
 class Bench:
-    """A recorder, its server, and what it has told."""
+    """A status writer, its server, and what it has told."""
 
     def __init__(self, *answers: ApiError) -> None:
         clock = FakeClock("2026-03-01T00:00:00Z")
         self.server = Server(*answers)
         self.seen: list[dict[str, Any]] = []
-        self.stored: list[Member] = []
+        self.stored: list[ClusterMember] = []
         self.may_act = True
-        self.recorder = Recorder(
+        self.status_writer = StatusWriter(
             cast("Client", self.server),
             Journal(clock, path="/dev/null"),
             clock,
@@ -68,7 +68,7 @@ class Bench:
 
     def run(self, test: Callable[[], Coroutine[Any, Any, None]]) -> None:
         async def all_of_it() -> None:
-            task = asyncio.create_task(self.recorder.run())
+            task = asyncio.create_task(self.status_writer.run())
             await test()
             task.cancel()
 
@@ -85,9 +85,9 @@ def test_what_has_changed_is_written_once_and_what_has_not_is_not() -> None:
 
     async def test() -> None:
         for _ in range(5):
-            bench.recorder.touch(made)
+            bench.status_writer.touch(made)
         await bench.rest()
-        bench.recorder.touch(made)
+        bench.status_writer.touch(made)
         await bench.rest()
 
     bench.run(test)
@@ -102,7 +102,7 @@ def test_a_conflict_reads_the_kronjob_again_and_the_write_is_made() -> None:
     bench, made = Bench(CONFLICT), member(known=ledger())
 
     async def test() -> None:
-        bench.recorder.touch(made)
+        bench.status_writer.touch(made)
         await bench.rest()
 
     bench.run(test)
@@ -113,15 +113,15 @@ def test_while_a_job_waits_for_its_first_try_statuses_wait() -> None:
     bench, made = Bench(), member(known=ledger())
 
     async def test() -> None:
-        bench.recorder.hold()
-        bench.recorder.hold()
-        bench.recorder.touch(made)
+        bench.status_writer.hold()
+        bench.status_writer.hold()
+        bench.status_writer.touch(made)
         await bench.rest()
-        bench.recorder.let_go()
+        bench.status_writer.let_go()
         await bench.rest()
         assert bench.server.written == []
-        assert not bench.recorder.is_idle.is_set()
-        bench.recorder.let_go()
+        assert not bench.status_writer.is_idle.is_set()
+        bench.status_writer.let_go()
         await bench.rest()
         assert len(bench.server.written) == 1
 
@@ -132,10 +132,10 @@ def test_what_changes_while_a_write_is_under_way_is_written_after_it() -> None:
     bench, made = Bench(), member(known=ledger())
 
     async def test() -> None:
-        bench.recorder.touch(made)
+        bench.status_writer.touch(made)
         await asyncio.sleep(0)
-        made.ledger = ledger(through_s=T0 + HOUR_S, last=ended(T0 + HOUR_S))
-        bench.recorder.touch(made)
+        made.load(ledger(through_s=T0 + HOUR_S, last=ended(T0 + HOUR_S)))
+        bench.status_writer.touch(made)
         await bench.rest()
 
     bench.run(test)
@@ -150,15 +150,15 @@ def test_one_that_is_gone_is_written_no_more_even_if_another_has_its_name() -> N
     bench, made = Bench(*[CONFLICT] * 1_000), member(known=ledger())
 
     async def test() -> None:
-        bench.recorder.touch(made)
+        bench.status_writer.touch(made)
         await asyncio.sleep(0)
         made.is_gone = True
-        bench.recorder.forget(made)
+        bench.status_writer.forget(made)
         await bench.rest()
 
     bench.run(test)
     assert bench.server.read <= 1
-    assert bench.recorder.waiting == 0
+    assert bench.status_writer.waiting == 0
 
 
 def test_without_the_lease_nothing_is_written() -> None:
@@ -166,7 +166,7 @@ def test_without_the_lease_nothing_is_written() -> None:
     bench.may_act = False
 
     async def test() -> None:
-        bench.recorder.touch(made)
+        bench.status_writer.touch(made)
         await bench.rest()
 
     bench.run(test)

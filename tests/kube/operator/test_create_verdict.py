@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kron.kube.client.errors import ApiError, no_answer, refusal
-from kron.kube.operator.answers import (
+from kron.kube.operator.create_verdict import (
     FIRST_RETRY_S,
     LONGEST_RETRY_S,
-    Answer,
+    Verdict,
     judge,
     reason_word,
     retry_delay_s,
@@ -51,62 +51,64 @@ RIGHTS = 'jobs.batch is forbidden: User "u" cannot create resource "jobs" in API
     ("error", "answer", "word"),
     [
         pytest.param(
-            answered(409, "AlreadyExists"), Answer.EXISTS, "AlreadyExists", id="it is there"
+            answered(409, "AlreadyExists"), Verdict.EXISTS, "AlreadyExists", id="it is there"
         ),
-        pytest.param(answered(409, "Conflict"), Answer.AGAIN, "Conflict", id="a race in a quota"),
-        pytest.param(answered(403, "Forbidden", QUOTA), Answer.AGAIN, "QuotaExceeded", id="quota"),
-        pytest.param(answered(403, "Forbidden", RIGHTS), Answer.AGAIN, "Forbidden", id="no rights"),
-        pytest.param(answered(401, "Unauthorized"), Answer.AGAIN, "Unauthorized", id="token"),
+        pytest.param(answered(409, "Conflict"), Verdict.AGAIN, "Conflict", id="a race in a quota"),
+        pytest.param(answered(403, "Forbidden", QUOTA), Verdict.AGAIN, "QuotaExceeded", id="quota"),
+        pytest.param(
+            answered(403, "Forbidden", RIGHTS), Verdict.AGAIN, "Forbidden", id="no rights"
+        ),
+        pytest.param(answered(401, "Unauthorized"), Verdict.AGAIN, "Unauthorized", id="token"),
         pytest.param(
             answered(403, "Forbidden", TERMINATING),
-            Answer.NEVER,
+            Verdict.NEVER,
             "NamespaceTerminating",
             id="a namespace that goes",
         ),
-        pytest.param(answered(404, "NotFound"), Answer.NEVER, "NotFound", id="no namespace"),
-        pytest.param(answered(422, "Invalid"), Answer.NEVER, "Invalid", id="an invalid template"),
-        pytest.param(answered(400, "BadRequest"), Answer.NEVER, "BadRequest", id="a bad one"),
+        pytest.param(answered(404, "NotFound"), Verdict.NEVER, "NotFound", id="no namespace"),
+        pytest.param(answered(422, "Invalid"), Verdict.NEVER, "Invalid", id="an invalid template"),
+        pytest.param(answered(400, "BadRequest"), Verdict.NEVER, "BadRequest", id="a bad one"),
         pytest.param(
             answered(413, "RequestEntityTooLarge"),
-            Answer.NEVER,
+            Verdict.NEVER,
             "RequestEntityTooLarge",
             id="too large",
         ),
-        pytest.param(answered(400, "", DENIED), Answer.NEVER, "Denied", id="a webhook, as 400"),
+        pytest.param(answered(400, "", DENIED), Verdict.NEVER, "Denied", id="a webhook, as 400"),
         pytest.param(
-            answered(403, "Forbidden", DENIED), Answer.NEVER, "Denied", id="a webhook, as 403"
+            answered(403, "Forbidden", DENIED), Verdict.NEVER, "Denied", id="a webhook, as 403"
         ),
         pytest.param(
-            answered(403, "Forbidden", POLICY), Answer.NEVER, "Denied", id="an admission policy"
+            answered(403, "Forbidden", POLICY), Verdict.NEVER, "Denied", id="an admission policy"
         ),
         pytest.param(
             answered(500, "InternalError", UNASKED),
-            Answer.AGAIN,
+            Verdict.AGAIN,
             "InternalError",
             id="a webhook that cannot be asked",
         ),
         pytest.param(
-            answered(429, "TooManyRequests"), Answer.AGAIN, "TooManyRequests", id="too many"
+            answered(429, "TooManyRequests"), Verdict.AGAIN, "TooManyRequests", id="too many"
         ),
-        pytest.param(answered(500, "InternalError"), Answer.AGAIN, "InternalError", id="a fault"),
-        pytest.param(answered(503, "ServiceUnavailable"), Answer.AGAIN, "ServiceUnavailable"),
-        pytest.param(answered(504, "Timeout"), Answer.AGAIN, "Timeout", id="it took too long"),
+        pytest.param(answered(500, "InternalError"), Verdict.AGAIN, "InternalError", id="a fault"),
+        pytest.param(answered(503, "ServiceUnavailable"), Verdict.AGAIN, "ServiceUnavailable"),
+        pytest.param(answered(504, "Timeout"), Verdict.AGAIN, "Timeout", id="it took too long"),
         pytest.param(
-            no_answer("create jobs", "cut", is_sent=True), Answer.AGAIN, "Unreachable", id="cut"
+            no_answer("create jobs", "cut", is_sent=True), Verdict.AGAIN, "Unreachable", id="cut"
         ),
         pytest.param(
             refusal(
                 "create jobs", 404, b"<h1>default backend</h1>", retry_after=None, is_write=True
             ),
-            Answer.AGAIN,
+            Verdict.AGAIN,
             "Refused",
             id="a load balancer's page",
         ),
-        pytest.param(answered(418, "Not A Word!"), Answer.AGAIN, "Refused", id="nonsense"),
+        pytest.param(answered(418, "Not A Word!"), Verdict.AGAIN, "Refused", id="nonsense"),
     ],
 )
 def test_an_answer_is_final_only_if_the_api_server_would_give_it_again(
-    error: ApiError, answer: Answer, word: str
+    error: ApiError, answer: Verdict, word: str
 ) -> None:
     assert (judge(error), reason_word(error)) == (answer, word)
 
@@ -117,7 +119,7 @@ def test_whatever_is_answered_is_judged_and_its_word_is_one_that_a_condition_may
     status: int, reason: str, message: str
 ) -> None:
     error = answered(status, reason, message)
-    assert judge(error) in Answer
+    assert judge(error) in Verdict
     word = reason_word(error)
     assert re.fullmatch("[A-Za-z]+", word)
 

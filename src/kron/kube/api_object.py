@@ -1,0 +1,51 @@
+"""Reading an object of the API server: a member of the right type, or nothing.
+
+For members that Kron can do without. `schema.validate` has checked the others before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kron.core.errors import KronError
+from kron.core.instant import from_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+Object = dict[str, "Any"]
+"""An object of the API server, as JSON holds it."""
+
+
+def member(values: object, name: str) -> Object:
+    """An object within an object; an empty one if it is missing."""
+    value = values.get(name) if isinstance(values, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def objects(values: Mapping[str, Any], name: str) -> list[Object]:
+    """The objects of a list; an empty list if it is missing."""
+    items = values.get(name)
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def text(values: Mapping[str, Any], name: str) -> str:
+    """A text, or ''."""
+    value = values.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def integer(values: Mapping[str, Any], name: str, default: int = 0) -> int:
+    """A whole number, or the default."""
+    value = values.get(name)
+    return value if type(value) is int else default
+
+
+def instant_s(values: Mapping[str, Any], name: str) -> int | None:
+    """An instant as Kubernetes writes it, or None."""
+    written = text(values, name)
+    try:
+        return from_text(written) if written else None
+    except KronError:
+        return None

@@ -1,0 +1,179 @@
+"""Outcomes: what happens to a period goes into the log, the metrics and Events.
+
+The announcer of `kron.runtime`, and more: a Job is made by tries that the scheduler does not see. A
+Job that exists is announced at once; a period that ended without one, when its end is stored.
+"""
+
+from __future__ import annotations
+
+from kron.core.duration import SECOND_NS
+from kron.core.instant import to_text
+from kron.engine.actions import Outcome, Settle, SettleMany
+from kron.engine.recovery import Conclude, Sighting
+from kron.kube.client.errors import ApiError
+from kron.kube.operator.condition import Trouble
+from kron.kube.operator.create_verdict import reason_word
+from kron.kube.operator.event_sender import EventSender
+from kron.kube.operator.member import ClusterMember
+from kron.kube.operator.metrics import Metrics
+from kron.kube.operator.pending import PendingJob
+from kron.kube.operator.roster import ClusterRoster
+from kron.kube.operator.status_writer import StatusWriter
+from kron.kube.resource.run import JobRun, job_name
+from kron.logs.announcer import JournalAnnouncer
+from kron.logs.event import Component, Event, Level
+from kron.logs.journal import Journal
+from kron.waking.clock import Clock
+
+
+class Outcomes(JournalAnnouncer[ClusterMember]):
+    """Tells people how periods end, or why they have not yet."""
+
+    def __init__(
+        self,
+        roster: ClusterRoster,
+        statuses: StatusWriter,
+        events: EventSender,
+        journal: Journal,
+        metrics: Metrics,
+        clock: Clock,
+    ) -> None:
+        super().__init__(journal)
+        self._roster = roster
+        self._statuses = statuses
+        self._events = events
+        self._metrics = metrics
+        self._clock = clock
+
+    # What the scheduler announces
+
+    def settled(self, job: ClusterMember, end: Settle, now_s: int) -> None:
+        """A period ended without a Job."""
+        entry, active_job = job.entry, job.active_run
+
+        def announce() -> None:
+            self._journal.settled(entry, end, now_s, active_job=active_job)
+            self._metrics.ended(end.outcome)
+            self._events.settled(job, end, active_job)
+
+        self._statuses.then(job, announce)
+
+    def settled_many(self, job: ClusterMember, end: SettleMany, now_s: int) -> None:
+        """Many periods were missed."""
+        entry = job.entry
+
+        def announce() -> None:
+            self._journal.settled_many(entry, end, now_s)
+            self._metrics.ended(Outcome.MISSED, end.count)
+            self._events.settled_many(job, end)
+
+        self._statuses.then(job, announce)
+
+    def suspended(self, job: ClusterMember, *, suspend: bool) -> None:
+        """The KronJob was suspended, or resumed."""
+        super().suspended(job, suspend=suspend)
+        self._events.suspended(job, suspend=suspend)
+
+    # What becomes of a Job
+
+    def created(self, pending: PendingJob, run: JobRun) -> None:
+        """Its Job was made."""
+        member, chosen_s = pending.member, pending.intent.chosen_s
+        self._metrics.started(self._clock.now_ns() / SECOND_NS - chosen_s)
+        self._executed(pending, run)
+        if member.kronjob is not None:
+            self._journal.of_job(
+                Event.JOB_CREATED,
+                member.kronjob,
+                period=pending.period,
+                job=run.name,
+                uid=run.uid,
+                chosen=to_text(chosen_s),
+            )
+        self._events.started(member, run)
+
+    def found(self, pending: PendingJob, run: JobRun) -> None:
+        """Its Job existed already."""
+        member = pending.member
+        self._metrics.ended(Outcome.EXECUTED)
+        self._executed(pending, run)
+        if member.kronjob is not None:
+            self._journal.of_job(
+                Event.JOB_EXISTS, member.kronjob, period=pending.period, job=run.name, uid=run.uid
+            )
+
+    def replaced(self, pending: PendingJob, run: JobRun) -> None:
+        """A Job is deleted for the sake of this one."""
+        member = pending.member
+        new_job = job_name(member.metadata.name, pending.period)
+        if member.kronjob is not None:
+            self._journal.of_job(
+                Event.REPLACED_JOB,
+                member.kronjob,
+                period=pending.period,
+                old_job=run.name,
+                new_job=new_job,
+            )
+        self._events.replaced(member, run, new_job)
+
+    def adopted(self, job: ClusterMember, run: Sighting) -> None:
+        """A Job was found whose run the ledger did not know."""
+        assert run.nominal_s is not None  # a manual run is no news to the ledger
+        self._metrics.ended(Outcome.EXECUTED)
+        found = job.runs[run.run_id]
+        period = to_text(run.nominal_s)
+        self._journal.of_job(
+            Event.JOB_EXISTS, job.entry, period=period, job=found.name, uid=found.uid
+        )
+
+    def ended(self, pending: PendingJob, outcome: Outcome, reason: str) -> None:
+        """There will be no Job."""
+        member, intent = pending.member, pending.intent
+        member.gave_up(intent.nominal_s, outcome, reason)
+        self.concluded(member, Conclude(intent, outcome, reason, member.active_run))
+
+    def concluded(self, job: ClusterMember, end: Conclude) -> None:
+        """A period that was decided on has ended without a Job; the ledger has it."""
+        period, chosen_s = to_text(end.intent.nominal_s), end.intent.chosen_s
+        kronjob, now_s = job.kronjob, self._clock.now_ns() // SECOND_NS
+
+        def announce() -> None:
+            if kronjob is not None and end.outcome is Outcome.SKIPPED:
+                self._journal.skipped(kronjob, period, active_job=end.yields_to)
+            elif kronjob is not None:
+                self._journal.missed(kronjob, period, now_s, end.reason, chosen_s=chosen_s)
+            self._metrics.ended(end.outcome)
+            self._events.not_started(job, period, end.outcome, end.reason)
+
+        self._statuses.then(job, announce)
+
+    def waits(self, pending: PendingJob, error: ApiError) -> None:
+        """It cannot be made yet, and is tried again."""
+        self.in_trouble(pending, Trouble(reason_word(error), str(error)), Level.WARN)
+
+    def refused(self, pending: PendingJob, error: ApiError) -> None:
+        """The API server does not want this Job."""
+        self.in_trouble(pending, Trouble(reason_word(error), str(error)))
+        self.ended(pending, Outcome.MISSED, str(error))
+
+    def in_trouble(self, pending: PendingJob, trouble: Trouble, level: Level = Level.ERROR) -> None:
+        """Something is the matter, which people can do something about."""
+        member = pending.member
+        member.trouble = trouble
+        if member.kronjob is not None:
+            self._journal.error(
+                "create job",
+                trouble.message,
+                member.kronjob,
+                period=pending.period,
+                level=level,
+                component=Component.EXECUTOR,
+            )
+        self._events.trouble(member, pending.period, trouble)
+        self._statuses.touch(member)
+
+    def _executed(self, pending: PendingJob, run: JobRun) -> None:
+        member = pending.member
+        self._roster.put_made(run, pending.gone)
+        member.started(pending.intent.nominal_s)
+        member.trouble = None
