@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from kron.krond.client import ask
+from kron.krond.control.client import ask
 from kron.krond.program import EXIT_CODES, KROND, RUNNING, USAGE
 from tests.krond.host import Host
 from tests.logbook import PATIENCE_S, wait_for
@@ -152,6 +152,7 @@ def test_the_unit_confines_no_job_and_the_hardening_says_what_it_costs() -> None
     assert len(confined) > 10
 
 
+@pytest.mark.heavy
 @needs_root
 @needs("setpriv")
 def test_the_capabilities_of_the_hardening_are_all_that_krond_needs(tmp_path: Path) -> None:
@@ -215,6 +216,7 @@ def after_rotation(state: Path) -> str:
     return text.partition("postrotate\n")[2].partition("endscript")[0]
 
 
+@pytest.mark.heavy
 @needs("flock")
 def test_krond_goes_on_in_new_files_after_a_rotation(tmp_path: Path) -> None:
     with background(tmp_path) as state:
@@ -243,6 +245,7 @@ def test_a_rotation_signals_nobody_who_has_the_number_of_a_dead_krond(tmp_path: 
             bystander.kill()
 
 
+@pytest.mark.heavy
 @needs_root
 @needs("logrotate")
 def test_logrotate_takes_its_configuration(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What is made from the commands is up to date: `make reference` would change nothing."""
+"""What is generated from the commands is up to date: `make reference` would change nothing."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def test_nothing_else_is_where_they_are() -> None:
     assert set(reference.present()) == made
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("page", sorted(console.PAGES), ids=lambda page: page.name)
 def test_every_command_of_a_page_prints_what_the_page_shows(page: Path) -> None:
     rerun = console.rerun(page, console.PAGES[page])

@@ -27,7 +27,7 @@ PROGRAMS = {
     "kubectl": "k8s.io/kubernetes/cmd/kubectl",
 }
 OVERRIDE = "KRON_CONTROLPLANE"
-"""An environment variable: the directory that holds the four programs, built by whoever."""
+"""An environment variable: the directory that holds the four programs, however they were built."""
 HINT = "run 'make cluster' (once; about nine minutes, needs Go)"
 
 _SAY_EVERY_S = 30.0
@@ -86,7 +86,7 @@ def go_version() -> str:
 
 
 def build(target: Path) -> None:
-    """Build all four beside `target` and rename: what is there is whole."""
+    """Build all four beside `target` and rename, so that the target is always complete."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with (target.parent / "lock").open("w") as lock:
         try:
@@ -153,7 +153,7 @@ def main(words: Sequence[str] = ()) -> int:
         target = place()
         if not os.environ.get(OVERRIDE) and not target.exists():
             build(target)
-        print(f"cluster: the control plane is there, in {find()}")
+        print(f"cluster: the control plane is built, in {find()}")
     except UnavailableError as error:
         print(f"cluster: {error}", file=sys.stderr)
         return 1

@@ -1,8 +1,8 @@
-"""Pages with commands in them: every `$ command` of a page's console blocks is run, and what it
-prints stands below it.
+"""Pages with commands in them: runs every `$ command` of a page's console blocks and writes its
+output below it.
 
-A block with a title is a file of that name. `make reference` runs the pages anew; a test fails
-when a page shows what its commands no longer print.
+A block with a title is a file of that name. `make reference` runs the pages again; a test fails
+when a page shows other output than its commands print.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Writes what is made from the commands' own parsers: a page in docs/ for each program, and the
-manual pages and completion scripts in share/.
+manual pages and completion scripts in src/kron/share/.
 
-Run it with `make reference` after a change to a command's help; a test fails when it is forgotten.
+Run it with `make reference` after a change to a command's help; a test fails if you forget.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from kron.console.completion import script
-from kron.console.manual import page, page_name
 from kron.console.program import Program
-from kron.console.reference import Command, commands
 from kron.krond.program import KROND
 from kron.krontab.program import KRONTAB
 from kron.kube.kronctl.program import KRONCTL
 from kron.kube.operator.program import OPERATOR
+from tools.commands import Command, commands
+from tools.completion import script
+from tools.manual import page, page_name
 
 ROOT = Path(__file__).parent.parent
 PROGRAMS = (KRONTAB, KROND, OPERATOR, KRONCTL)
-MADE = ("bash-completion", "fish", "man", "zsh")
-"""The directories in share/ that hold nothing else. The rest of it is written by hand."""
+SHARE = ROOT / "src/kron/share"
+"""All of it is generated. The package is installed with it, so that krontab can print its own."""
 
 
 def files() -> dict[Path, str]:
@@ -30,21 +30,20 @@ def files() -> dict[Path, str]:
 
 
 def present() -> list[Path]:
-    """The files that are there, in the directories of share/ that hold nothing else."""
-    found = (path for name in MADE for path in sorted((ROOT / "share" / name).rglob("*")))
-    return [path for path in found if path.is_file()]
+    """The generated files that exist in SHARE."""
+    return [path for path in sorted(SHARE.rglob("*")) if path.is_file()]
 
 
 def _files(program: Program) -> dict[str, str]:
     name = program.name
     made = {
         f"docs/{name}.md": "\n".join(_markdown(program)) + "\n",
-        f"share/bash-completion/completions/{name}": script(program, "bash"),
-        f"share/zsh/site-functions/_{name}": script(program, "zsh"),
-        f"share/fish/vendor_completions.d/{name}.fish": script(program, "fish"),
+        f"src/kron/share/bash-completion/completions/{name}": script(program, "bash"),
+        f"src/kron/share/zsh/site-functions/_{name}": script(program, "zsh"),
+        f"src/kron/share/fish/vendor_completions.d/{name}.fish": script(program, "fish"),
     }
     for command in ("", *program.commands):
-        made[f"share/man/man1/{page_name(program, command)}.1"] = page(program, command)
+        made[f"src/kron/share/man/man1/{page_name(program, command)}.1"] = page(program, command)
     return made
 
 
