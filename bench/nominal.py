@@ -1,7 +1,7 @@
 """`next_nominal` and `prev_nominal` beside cronsim, croniter and APScheduler.
 
 Each peer is used in its quickest form: cronsim and croniter as iterators that have been made
-already, APScheduler as a trigger that is told its last fire time (it cannot walk backwards).
+already, APScheduler as a trigger that gets its last fire time (it cannot walk backwards).
 Ours is the public method, asked with datetimes; our own iterator is shown and does not count.
 Before anything is timed, all must agree. A walk is what the peers are made for; how much a single
 question out of the blue costs is shown as well.
@@ -87,7 +87,7 @@ def measure() -> Iterator[Result]:
 
 
 def _out_of_the_blue() -> Iterator[Result]:
-    """Moments in no order: every answer is worked out anew, and cronsim has to be made anew."""
+    """Moments in no order: every answer is worked out again, and cronsim has to be made again."""
     zone = "Europe/Paris"
     moments = [START + timedelta(seconds=n * 7_919_317 % 1_000_000_007) for n in range(100)]
     local = [moment.astimezone(_tzinfo(zone)) for moment in moments]

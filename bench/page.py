@@ -1,7 +1,7 @@
 """The page of results: tables in Markdown, put between the marks that a page has for them.
 
 `<!-- bench: krond -->` and `<!-- end -->` stand around what belongs to one bench. What is between
-them is replaced; everything else on the page is somebody's text, and stays.
+them is replaced; everything else on the page was written by hand, and stays.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ import kron
 from kron.core.instant import from_text, to_text
 from kron.engine import (
     Action,
-    Evidence,
     Job,
     Ledger,
     Reschedule,
@@ -115,10 +114,11 @@ def live_through_a_bad_night() -> None:
     tell(to_text(first.wake_s), woken.actions)
     (intent,) = woken.ledger.starting
     say(to_text(first.wake_s), paint("kill -9 between the intent and the start", "31"))
-    found = recover(job, woken.ledger, intent, Evidence.ABSENT, first.wake_s + 9, slack_s=5)
+    found = recover(job, woken.ledger, [], first.wake_s + 9, slack_s=5)
+    (action,) = found.actions
     say(
         to_text(first.wake_s + 9),
-        f"never started, so: {type(found.action).__name__.lower()} {intent.run_id}",
+        f"never started, so: {type(action).__name__.lower()} {intent.run_id}",
     )
     ledger = found.ledger.with_started(intent.nominal_s)
 

@@ -100,7 +100,7 @@ class Story:
         self._run("krontab replay state/krond.log")
 
     def clear_up(self) -> None:
-        """End krond, if it is there, and its runs."""
+        """End krond, if it runs, and its runs."""
         command("krond stop --terminate --state-dir state", self.place, quiet=True)
         self._new_records()
         for run_id, pid in self._runs.items():
@@ -162,7 +162,7 @@ class Story:
 def schedule_at(identity: str, at_s: int, policy: str) -> str:
     """A daily schedule whose choice for today is this very second: a matter of finding the salt.
 
-    Nobody would do this in earnest. A choice falls anywhere in its window, and a demonstration has
+    Do not do this in earnest. A choice falls anywhere in its window, and a demonstration has
     no minute to wait for it.
     """
     at = datetime.fromtimestamp(at_s, UTC)
@@ -243,7 +243,7 @@ def paint(text: str, code: str) -> str:
 if __name__ == "__main__":
     try:
         main()
-    except BrokenPipeError:  # whoever read this has gone; everything is cleared up
+    except BrokenPipeError:  # the reader has gone; everything is cleaned up
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(1)
     except KeyboardInterrupt:

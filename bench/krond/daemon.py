@@ -1,6 +1,6 @@
 """A krond to be measured: started in a directory of its own, reloaded, stopped.
 
-It tells when it is ready as it would tell systemd, so that nobody has to look again and again.
+It reports that it is ready as it would to systemd, so the benchmark does not poll.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ _DRAWS = 1_000
 
 
 def fleet(count: int, *, seed: int = 5) -> Iterator[str]:
-    """So many lines of a krontab file."""
+    """That number of lines of a krontab file."""
     chance = random.Random(seed)
     schedules = list(_schedules(min(count, _DRAWS), chance))
     for number in range(count):

@@ -1,6 +1,6 @@
 """A minute in which nothing is due: what it costs to wait for ten thousand jobs.
 
-krond is there twice, with the same jobs: one is looked at through /proc alone, to the other strace
+Two kronds run with the same jobs: one is observed through /proc alone, to the other strace
 is attached, which would show each of its system calls. The peers wait through the same minute.
 """
 

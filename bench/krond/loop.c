@@ -2,7 +2,7 @@
  *
  *     loop COUNT FIRST_NS EVERY_NS PROGRAM FILE [session]
  *
- * starts PROGRAM FILE LABEL so many times, each when it is due, where LABEL is the moment at which
+ * starts PROGRAM FILE LABEL that many times, each when it is due, where LABEL is the moment at which
  * it was due. EVERY_NS 0: all are due at once. No state, no log, and a session of its own for each
  * only with the last word, to show what that costs: krond and cron give their jobs one.
  */

@@ -32,13 +32,13 @@ class Lateness:
         return self._values_ns[-1] / 1e9
 
     def percentile_s(self, percent: int) -> float:
-        """So many in a hundred were no later than this (nearest rank)."""
+        """The lateness that this percentage did not exceed (nearest rank)."""
         rank = -(-len(self._values_ns) * percent // 100)
         return self._values_ns[rank - 1] / 1e9
 
 
 def wait_for(file: Path, count: int, *, until_s: float) -> Lateness:
-    """What so many runs noted. Fewer if the others had not begun by then."""
+    """What this number of runs noted. Fewer if the others had not begun by then."""
     while time.time() < until_s and not _has(file, count):
         time.sleep(0.05)
     data = file.read_bytes() if file.exists() else b""

@@ -23,7 +23,7 @@ class Job(NamedTuple):
 
 
 class Peer(ABC):
-    """Where it is got from, and how it is told its jobs."""
+    """Where it comes from, and how it gets its jobs."""
 
     name: str
     lead_s: float

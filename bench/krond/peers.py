@@ -110,7 +110,7 @@ class Yacron(Peer):
 
 
 class Supercronic(Peer):
-    """supercronic, compiled from its source where Go is there."""
+    """supercronic, compiled from its source where Go is installed."""
 
     name = "supercronic"
     lead_s = 5

@@ -15,7 +15,7 @@ ROUNDS = 2
 COLD_S = 3.0
 WARM_S = 1.5
 _EDITED = 10
-"""One line in so many is another one after the edit."""
+"""The edit changes one line in this number."""
 
 
 def measure() -> Iterator[Result]:

@@ -23,7 +23,7 @@ class Call(NamedTuple):
 
 
 class Trace:
-    """A context manager: strace is attached to the process inside, and `calls` is there after."""
+    """A context manager: strace is attached to the process inside; it sets `calls`."""
 
     def __init__(self, pid: int, file: Path, *names: str) -> None:
         self._file = file

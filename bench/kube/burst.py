@@ -108,7 +108,7 @@ def _time(late: Lateness) -> tuple[int, float]:
 
 
 def _round(cluster: ControlPlane, number: int) -> tuple[_Kron, Lateness]:
-    """Both in turn; the operator and its KronJobs are there all the while."""
+    """Both in turn; the operator and its KronJobs exist all the time."""
     namespace = make_namespace(cluster, f"kron-{number}")
     peer_due_s = soon(_LEAD_S, whole_minute=True)
     due_s = peer_due_s + _APART_S

@@ -1,8 +1,8 @@
 """Ten thousand KronJobs: taking them up, waiting for them, and what they weigh.
 
-None is due for months. Cold: nobody has seen them, and every status is written, which goes on after
-the operator is ready. Warm: an operator before has written them all, and nothing may be written
-again, though everything is listed twice.
+None is due for months. Cold: no operator has seen them, and every status is written, which goes on
+after the operator is ready. Warm: an earlier operator has written them all, and nothing may be
+written again, though everything is listed twice.
 """
 
 from __future__ import annotations

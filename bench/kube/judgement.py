@@ -1,6 +1,6 @@
 """What the API server's audit log says: when each Job was there, and who asked for how much.
 
-The API server is the judge since it is nobody's: what a contender says of itself counts for
+The API server is the judge because it belongs to no contender: what one says of itself counts for
 nothing.
 """
 
@@ -15,7 +15,7 @@ from bench.krond.workshop import SkippedError
 from tests.cluster.audit import Request
 
 OPERATOR = "kron-operator/"
-"""How the operator's requests are told from others: its user agent begins so."""
+"""The operator's requests are those whose user agent begins so."""
 _CREATED = 201
 _READS = frozenset({"get", "list", "watch"})
 
@@ -60,7 +60,7 @@ def besides(counted: Mapping[str, int], *resources: str) -> int:
 
 
 def for_runs(counted: Mapping[str, int]) -> int:
-    """How many of these requests were for single runs: watches tell of all of them."""
+    """How many of these requests were for single runs: watches report all of them."""
     single = {words: n for words, n in counted.items() if words.split(" ")[0] != "watch"}
     return besides(single, "leases", "events")
 

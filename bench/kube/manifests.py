@@ -1,4 +1,4 @@
-"""KronJobs and CronJobs with the same template: one that somebody might have written."""
+"""KronJobs and CronJobs with the same template, such as a user might write."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Tail:
         return self.count
 
     def wait(self, count: int, until_s: float) -> bool:
-        """Wait until there are so many; False if there are fewer by then."""
+        """Wait until it has that many; False if it has fewer by then."""
         while self.look() < count:
             if time.time() > until_s:
                 return False
