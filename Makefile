@@ -1,13 +1,15 @@
-# Needs make and Python 3.11 or later, nothing else: everything runs from .venv, which the first
-# target that needs it sets up. Another interpreter: make PYTHON=python3.13 <target>.
+# Needs only make and Python 3.11 or later: everything runs from .venv, which the first target that
+# needs it sets up. Another interpreter: make PYTHON=python3.13 <target>.
 
 PYTHON ?= python3
-WORKERS ?= 4
+WORKERS ?= 5
 PY := .venv/bin/python
 STAMP := .venv/.stamp
 
 # The caller's environment must not decide what is imported or where pip installs.
 unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONWARNINGS VIRTUAL_ENV MYPYPATH
+# Without bytecode every process that a test starts compiles Kron again, and every worker the tests.
+unexport PYTHONDONTWRITEBYTECODE
 unexport PIP_TARGET PIP_PREFIX PIP_USER PIP_REQUIRE_VIRTUALENV
 # mkdocs-material announces its end of life on every build; constraints.txt holds the version.
 export NO_MKDOCS_2_WARNING := 1
@@ -15,7 +17,7 @@ export NO_MKDOCS_2_WARNING := 1
 PIP_FLAGS := --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types contracts unit coverage docs cluster bench soak format reference constraints clean
+.PHONY: help demo quick test lint types contracts unit coverage docs cluster bench soak hooks format reference constraints clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; \
@@ -26,11 +28,16 @@ demo: $(STAMP) ## Show Kron at work, in a minute or less
 	@$(PY) demo/krontab.py
 	@$(PY) demo/krond.py
 
+# Runs the tests that take less than about 0.1 s each: eight in ten of them.
+quick: lint types contracts ## Check what takes a minute at most: style, types, imports, quick tests
+	@$(PY) -m pytest -q -n 2 -m 'not heavy' $(ARGS)
+
 test: lint types contracts unit docs ## Check everything: the five targets below
 
-lint: $(STAMP) ## Check style and formatting (ruff)
+lint: $(STAMP) ## Check style, formatting (ruff) and the subjects of new commits
 	@$(PY) -m ruff check --quiet .
 	@$(PY) -m ruff format --quiet --check . || { echo 'Run: make format'; exit 1; }
+	@$(PY) -m tools.commits
 
 types: $(STAMP) ## Check types (mypy --strict)
 	@$(PY) -m mypy
@@ -39,36 +46,39 @@ contracts: $(STAMP) ## Check the direction of imports (import-linter)
 	@.venv/bin/lint-imports --no-logo
 
 unit: $(STAMP) ## Run the tests in parallel; ARGS= goes to pytest
-	@$(PY) -m pytest -q -n $(WORKERS) $(ARGS)
+	@$(PY) -m pytest -q -n $(WORKERS) --dist worksteal $(ARGS)
 
 # Not --quiet: it hides warnings from --strict too, and a broken link would pass.
 docs: $(STAMP) ## Build the documentation into .site
 	@$(PY) -m mkdocs build --strict
 
-coverage: $(STAMP) ## Run them and show what they do not reach, which takes half as long again
+coverage: $(STAMP) ## Run the tests and list the code they do not reach (half as long again)
 	@$(PY) -m pytest -q -n $(WORKERS) --cov --cov-report=term $(ARGS)
 
-# Needs Go. Nothing to do when it is there; another version of its sources or of Go is built anew.
+# Needs Go. Does nothing if it is built already; builds again for other sources or another Go.
 cluster: $(STAMP) ## Build the control plane for tests/cluster, once, outside the tree (nine minutes)
 	@$(PY) -m tools.cluster
 
 bench: $(STAMP) ## Run the benchmarks
 	@$(PY) -m bench
 
-soak: $(STAMP) ## Run the tests with numbers 20 times as big; ARGS= goes to pytest
+soak: $(STAMP) ## Run the random tests 20 times as long; ARGS= goes to pytest
 	@KRON_SOAK=20 $(PY) -m pytest -q -n $(WORKERS) $(ARGS)
+
+hooks: $(STAMP) ## Let git refuse a commit whose subject breaks the rule
+	@$(PY) -m tools.commits --install
 
 format: $(STAMP) ## Format the code and sort its imports
 	@$(PY) -m ruff check --quiet --fix-only .
 	@$(PY) -m ruff format --quiet .
 
-reference: $(STAMP) ## Renew what is made from the code: reference pages, share/, the CRD, console pages
+reference: $(STAMP) ## Generate the reference pages, src/kron/share/, the CRD and the console pages
 	@$(PY) -m tools.reference
 	@$(PY) -m tools.crd
 	@$(PY) -m tools.console
 
 # A new environment without the old pins; the comment at the top of the file is kept.
-constraints: ## Renew constraints.txt with the newest versions
+constraints: ## Pin the newest versions in constraints.txt
 	@$(check_python)
 	@rm -rf .venv-new && $(PYTHON) -m venv .venv-new
 	@.venv-new/bin/python -m pip install $(PIP_FLAGS) --editable '.[dev]' hatchling editables
@@ -87,8 +97,8 @@ $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || {
   echo "Name another one: make PYTHON=/path/to/python3 ..." >&2; exit 1; }
 endef
 
-# The stamp says where and with which interpreter the environment was made. Any other answer (a
-# moved or copied tree, another PYTHON=, an interpreter that is gone) means: make it anew.
+# The stamp says where and with which interpreter the environment was made. If it says anything else
+# (a moved or copied tree, another PYTHON=, a removed interpreter), the environment is made again.
 SETUP := $(CURDIR) $(PYTHON)
 ifneq ($(shell test -x $(PY) && cat $(STAMP) 2>/dev/null),$(SETUP))
 .PHONY: $(STAMP)

@@ -2,25 +2,70 @@
 
 The tests in tests/cluster need a control plane. Where it is not built they are not collected, and
 one line at the end says so.
+
+Heavy tests are those that `make quick` leaves out: properties, the modules below, and each test
+with the mark `heavy`. A test that takes long and is not one of them is listed at the end.
 """
 
 from __future__ import annotations
 
 import gc
 import signal
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, is_hypothesis_test, settings
+from hypothesis import strategies as st
 
 from tests.soak import SOAK
 from tools.cluster import UnavailableError, find
 
-CLUSTER = Path(__file__).parent / "cluster"
+TESTS = Path(__file__).parent
+CLUSTER = TESTS / "cluster"
+# Most tests of these start a whole krond or many processes, or live through thousands of lives.
+HEAVY = {
+    CLUSTER,
+    *(
+        TESTS / "krond" / f"test_{name}.py"
+        for name in (
+            "adoption",
+            "children",
+            "clock_changes",
+            "commands",
+            "concurrency",
+            "configuration",
+            "daemon",
+            "disk",
+            "kill",
+            "load",
+            "logs",
+            "outputs",
+            "privileges",
+            "real_time",
+            "reload",
+            "service",
+            "source_cron",
+            "start_up",
+            "starter",
+            "state_across",
+            "surroundings",
+            "systemd",
+        )
+    ),
+    TESTS / "krond/process/test_drop.py",
+    TESTS / "krond/state/test_faults.py",
+    TESTS / "krond/state/test_power.py",
+    TESTS / "runtime/test_simulation.py",
+    TESTS / "runtime/test_simulation_notices.py",
+}
+WITHOUT_HEAVY = "not heavy"
+LONG_S = 1.0
+"""Of a test without the mark. Ten times what the mark is for: the machine may be busy."""
 
-# Whoever runs the tests may ignore these (nohup, a job in the background of a script), and every
-# process that a test starts would inherit that.
+# The process that runs the tests may ignore these signals (nohup, a background job of a script),
+# and every process that a test starts would inherit that.
 for _number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.SIG_DFL)
@@ -45,20 +90,60 @@ def _why_no_cluster() -> str:
     return ""
 
 
+@settings(max_examples=1, database=None)
+@given(st.none())
+def _first_property(_: None) -> None:
+    """Makes Hypothesis register its random generator, which it does once, before the freeze.
+
+    It asks the garbage collector who refers to that generator. On Python 3.14 the answer leaves out
+    frozen objects, so Hypothesis would warn that nothing does.
+    """
+
+
 def pytest_collection_finish() -> None:
-    """Ten thousand tests are there to stay: looking for garbage in them takes half a second."""
+    """The collected tests stay until the end: looking for garbage in them takes half a second."""
+    _first_property()
     gc.collect()
     gc.freeze()
 
 
-def pytest_ignore_collect(collection_path: Path) -> bool | None:
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    if config.option.markexpr == WITHOUT_HEAVY and collection_path in HEAVY:
+        return True  # not even imported
     is_inside = collection_path == CLUSTER or CLUSTER in collection_path.parents
     return True if is_inside and _why_no_cluster() else None
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if is_hypothesis_test(getattr(item, "obj", None)) or not HEAVY.isdisjoint(
+            (item.path, *item.path.parents)
+        ):
+            item.add_marker(pytest.mark.heavy)
 
 
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
+    explored: dict[str, Counter[str]] = {}
+    for report in terminalreporter.getreports("passed"):
+        of_test = explored.setdefault(report.nodeid.partition("[")[0], Counter())
+        of_test.update({name: int(str(count)) for name, count in report.user_properties})
+    for test, counts in explored.items():
+        if counts:
+            found = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+            terminalreporter.write_line(f"{test}: {found}")
+
+    took: dict[str, float] = {}
+    for report in (*terminalreporter.getreports("passed"), *terminalreporter.getreports("")):
+        if "heavy" not in report.keywords:
+            took[report.nodeid] = took.get(report.nodeid, 0.0) + report.duration
+    for nodeid, seconds in took.items():
+        if seconds > LONG_S:
+            line = f"{nodeid} took {seconds:.1f} s: quicken it or mark it heavy"
+            terminalreporter.write_line(line, yellow=True)
+
     asked = [
         Path(config.invocation_params.dir, argument.partition("::")[0]) for argument in config.args
     ]

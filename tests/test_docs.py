@@ -19,21 +19,70 @@ from kron.core.errors import SHOWN_PROBLEMS
 from kron.core.instant import FIRST_YEAR, LAST_YEAR
 from kron.engine import ledger_from_json, ledger_to_json
 from kron.engine.job import MAX_OPEN_PERIODS
-from kron.engine.step import TOLD_ONE_BY_ONE
+from kron.engine.step import MOST_ONE_BY_ONE
 from kron.jobs.document import KEPT_FINDINGS
 from kron.jobs.task import DEFAULT_GRACE_NS
-from kron.krond.client import REQUEST_BYTES
-from kron.krond.control import CONNECTIONS
+from kron.krond.control.requests import Requests
+from kron.krond.control.server import CONNECTIONS
+from kron.krond.control.wire import REQUEST_BYTES, parse_request
 from kron.krond.daemon import Daemon
 from kron.krond.program import EXIT_CODES, KROND
-from kron.krond.request import parse_request
-from kron.krond.requests import Requests
-from kron.krond.settings import DEFAULT_SLACK_S, OnStop
+from kron.krond.settings import OnStop
 from kron.krond.starter import FIRST_RETRY_NS, LONGEST_RETRY_NS
 from kron.krontab.program import KRONTAB
+from kron.runtime import DEFAULT_SLACK_S
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
+
+
+WRITTEN = (
+    "Makefile",
+    "*.md",
+    "*.toml",
+    "docs/**/*.md",
+    *(f"{directory}/**/*.py" for directory in ("src", "bench", "demo", "tools")),
+    "deploy/**/*.yaml",
+    "share/systemd/**/*",
+)
+# A document that is not in the repository. "The seed" alone is what a decision is drawn from.
+ELSEWHERE = re.compile(
+    r"\b(?:DESIGN|DEPENDENCIES)\b|\b[Ss]eed 0\d\d\b"
+    r"|\b[Tt]he seed (?:asks|has|lacks|lists|prescribes|says)\b"
+)
+# Words that a reader of plain English stumbles over, and what to write: report or log; fix; again;
+# at most N; people or the jobs that.
+STUMBLED_OVER = re.compile(
+    r"\b(?:[Tt]old|mend(?:s|ed|ing)?|anew|as ever|so many|[Tt]hose who|is none)\b"
+)
+GENERATED = {"krontab.md", "krond.md", "kronctl.md", "kron-operator.md"}
+PLAIN = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *(path for path in sorted(DOCS.rglob("*.md")) if path.name not in GENERATED),
+    *sorted((ROOT / "src/kron/fuzzy").rglob("*.py")),
+    *sorted((ROOT / "src/kron/core").rglob("*.py")),
+]
+
+
+def matches(pattern: re.Pattern[str], path: Path) -> list[str]:
+    """The lines of a file in which it is found, each with the file and its number."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    name = path.relative_to(ROOT)
+    return [
+        f"{name}:{number}: {line.strip()}"
+        for number, line in enumerate(lines, 1)
+        if pattern.search(line)
+    ]
+
+
+def test_no_text_refers_to_a_document_that_is_not_in_the_repository() -> None:
+    paths = {path for glob in WRITTEN for path in ROOT.glob(glob) if path.is_file()}
+    assert len(paths) > 300
+    assert [line for path in sorted(paths) for line in matches(ELSEWHERE, path)] == []
+
+
+def test_the_pages_and_the_core_are_in_plain_words() -> None:
+    assert [line for path in PLAIN for line in matches(STUMBLED_OVER, path)] == []
 
 
 def page(name: str) -> str:
@@ -73,7 +122,7 @@ def test_every_limit_is_documented_with_its_value() -> None:
         "problems reported of a file": f"{KEPT_FINDINGS:,}",
         "draws for a decision": str(MAX_ATTEMPTS),
         "periods of a job that are open at once": f"{MAX_OPEN_PERIODS:,}",
-        "missed periods told of one by one": str(TOLD_ONE_BY_ONE),
+        "missed periods reported one by one": str(MOST_ONE_BY_ONE),
     }
 
 
@@ -161,7 +210,8 @@ def test_a_number_of_krond_is_documented_as_it_is(words: str) -> None:
 def test_everything_of_share_that_the_docs_name_is_there() -> None:
     named = re.findall(r"(?:[`\s]|krond/)(share/[^`\s]+)", page("daemon.md"))
     assert len(named) >= 6
-    assert [path for path in named if not any(ROOT.glob(path))] == []
+    installed = (ROOT, ROOT / "src/kron")
+    assert [path for path in named if not any(any(at.glob(path)) for at in installed)] == []
 
 
 def test_every_command_line_about_running_krond_is_one() -> None:
@@ -173,6 +223,7 @@ def test_every_command_line_about_running_krond_is_one() -> None:
         programs[program].parser(command).parse_args(rest)
 
 
+@pytest.mark.heavy
 def test_the_commands_of_the_readme_lead_to_a_krond_with_a_job(tmp_path: Path) -> None:
     _, example = blocks((ROOT / "README.md").read_text(encoding="utf-8"), "sh")
     assert example.splitlines()[-1].startswith(".venv/bin/krond start --foreground")
