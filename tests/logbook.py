@@ -52,13 +52,19 @@ class Logbook:
     def wait_for_event(
         self, event: str, name: str | None = None, count: int = 1, patience_s: float = PATIENCE_S
     ) -> Record:
-        """Wait until there are so many events of this kind: the last of them."""
+        """Wait until there are this many events of this kind: the last of them."""
+        return self.wait_for_events(event, name, count, patience_s)[count - 1]
+
+    def wait_for_events(
+        self, event: str, name: str | None = None, count: int = 1, patience_s: float = PATIENCE_S
+    ) -> list[Record]:
+        """Wait until there are this many events of this kind, or more: all of them."""
 
         def look() -> list[Record] | None:
             found = self.events(event, name)
             return found if len(found) >= count else None
 
-        return wait_for(look, f"{count} x {event} of {name}", patience_s)[count - 1]
+        return wait_for(look, f"{count} x {event} of {name}", patience_s)
 
     def check_log(self) -> None:
         """Every decision replays, and events are in the order that seed 002 promises."""
