@@ -1,13 +1,15 @@
 """The conformance suite of the specification: every test id of its section 10, run against Kron.
 
-Pure, as the rest: `run` returns a report, and the caller prints it. A check gets the implementation
-that it judges, so that a test can pass it a broken one: a check that no implementation fails would
-prove nothing. The checks of scattering look at the results from outside: nothing here uses the
+`run` returns a report, and the caller prints it. The tests and the cases of parsing are in
+conformance.txt, which is read when this module is imported. A check gets the implementation that it
+judges, so that a test can pass it a broken one: a check that no implementation fails would prove
+nothing. The checks of scattering look at the results from outside: nothing here uses the
 implementation's own passes or pool, and all of them run over the same identifiers.
 """
 
 from __future__ import annotations
 
+import pkgutil
 import re
 from collections.abc import Callable, Iterable, Iterator
 
@@ -285,121 +287,14 @@ _SCATTERING: dict[str, Check] = {
     ),
 }
 
-# The id, the level and the title of each test. Below a test of parsing are its cases: the
-# placeholder or the error code, and the expressions that must give it. A title such as `Parse daily
-# to FUZZY:DAILY * * *` is its own case.
-_TABLE = """
-T-SYNTAX-001 1 Parse daily to FUZZY:DAILY * * *
-T-SYNTAX-002 1 Parse weekly to FUZZY:WEEKLY * * *
-T-SYNTAX-003 1 Parse weekly on monday to FUZZY:WEEKLY:1 * * 1
-T-SYNTAX-004 1 Parse all weekday names correctly
-    FUZZY:WEEKLY:0 * * 0 <- weekly on sunday
-    FUZZY:WEEKLY:1 * * 1 <- weekly on monday
-    FUZZY:WEEKLY:2 * * 2 <- weekly on tuesday
-    FUZZY:WEEKLY:3 * * 3 <- weekly on wednesday
-    FUZZY:WEEKLY:4 * * 4 <- weekly on thursday
-    FUZZY:WEEKLY:5 * * 5 <- weekly on friday
-    FUZZY:WEEKLY:6 * * 6 <- weekly on saturday
-T-SYNTAX-005 1 Reject invalid schedule types
-    UNKNOWN_KEYWORD <- monthly, yearly, dail, 5, on
-T-SYNTAX-006 1 Reject invalid weekday names
-    UNKNOWN_WEEKDAY <- weekly on mondey, weekly on mon, weekly on 1, weekly on someday
-T-SYNTAX-007 1 Parse case-insensitive tokens
-    FUZZY:DAILY * * * <- DAILY
-    FUZZY:WEEKLY:1 * * 1 <- Weekly On MONDAY
-    FUZZY:DAILY_AROUND:11:0 * * * <- Daily Around Noon UTC+1
-T-TIME-001 2 Parse 24-hour format 14:00
-    FUZZY:DAILY_AROUND:14:0 * * * <- daily around 14:00
-T-TIME-002 2 Parse 12-hour format 3pm
-    FUZZY:DAILY_AROUND:15:0 * * * <- daily around 3pm
-T-TIME-003 2 Parse 12-hour format 11am
-    FUZZY:DAILY_AROUND:11:0 * * * <- daily around 11am
-T-TIME-004 2 Parse keyword midnight as 00:00
-    FUZZY:DAILY_AROUND:0:0 * * * <- daily around midnight
-T-TIME-005 2 Parse keyword noon as 12:00
-    FUZZY:DAILY_AROUND:12:0 * * * <- daily around noon
-T-TIME-006 2 Convert 12am to 00:00 (midnight)
-    FUZZY:DAILY_AROUND:0:0 * * * <- daily around 12am
-T-TIME-007 2 Convert 12pm to 12:00 (noon)
-    FUZZY:DAILY_AROUND:12:0 * * * <- daily around 12pm
-T-TIME-008 2 Reject invalid hours (>23 or <0)
-    HOUR_OUT_OF_RANGE <- daily around 24:00, daily around 25:00, daily around 99:00
-    HOUR_OUT_OF_RANGE <- daily around -1:00
-    HOUR_12_OUT_OF_RANGE <- daily around 0pm, daily around 13pm
-T-TIME-009 2 Reject invalid minutes (>59 or <0)
-    MINUTE_OUT_OF_RANGE <- daily around 14:60, daily around 14:65, daily around 14:-1
-T-TIME-010 2 Handle missing leading zeros (e.g., 9:30)
-    FUZZY:DAILY_AROUND:9:30 * * * <- daily around 9:30, daily around 09:30
-T-CONSTRAINT-001 2 Parse daily around 14:00
-    FUZZY:DAILY_AROUND:14:0 * * * <- daily around 14:00
-T-CONSTRAINT-002 2 Parse daily between 9:00 and 17:00
-    FUZZY:DAILY_BETWEEN:9:0:17:0 * * * <- daily between 9:00 and 17:00
-T-CONSTRAINT-003 2 Parse weekly on friday around 17:00
-    FUZZY:WEEKLY:5:AROUND:17:0 * * 5 <- weekly on friday around 17:00
-T-CONSTRAINT-004 2 Handle midnight-crossing ranges (22:00 and 02:00)
-    FUZZY:DAILY_BETWEEN:22:0:2:0 * * * <- daily between 22:00 and 02:00
-T-CONSTRAINT-005 2 Reject around without time specification
-    MISSING_TIME_SPEC <- daily around, weekly around
-T-CONSTRAINT-006 2 Reject between with only one time
-    INCOMPLETE_RANGE <- daily between 9:00, daily between 9:00 and
-T-CONSTRAINT-007 2 Reject daily at <time> syntax
-    UNSUPPORTED_SYNTAX <- daily at 14:00
-T-TZ-001 3 Parse utc+9 offset
-    FUZZY:DAILY_AROUND:14:0 * * * <- daily around 23:00 utc+9
-T-TZ-002 3 Parse utc-5 offset
-    FUZZY:DAILY_AROUND:14:0 * * * <- daily around 9:00 utc-5
-T-TZ-003 3 Parse utc+05:30 offset format
-    FUZZY:DAILY_AROUND:4:0 * * * <- daily around 9:30am utc+05:30
-T-TZ-004 3 Convert 14:00 utc+9 to 05:00 UTC
-    FUZZY:DAILY_AROUND:5:0 * * * <- daily around 14:00 utc+9
-T-TZ-005 3 Convert 3pm utc-5 to 20:00 UTC
-    FUZZY:DAILY_AROUND:20:0 * * * <- daily around 3pm utc-5
-T-TZ-006 3 Handle negative UTC conversion (wrap to previous day)
-    FUZZY:DAILY_AROUND:17:0 * * * <- daily around 02:00 utc+9
-    FUZZY:WEEKLY:0:AROUND:17:0 * * 0 <- weekly on monday around 02:00 utc+9
-T-TZ-007 3 Handle >24:00 UTC conversion (wrap to next day)
-    FUZZY:DAILY_AROUND:4:0 * * * <- daily around 23:00 utc-5
-    FUZZY:WEEKLY:0:AROUND:4:0 * * 0 <- weekly on saturday around 23:00 utc-5
-T-TZ-008 3 Reject invalid offsets (e.g., utc+25)
-    OFFSET_OUT_OF_RANGE <- daily around 14:00 utc+25, daily around 14:00 utc+14:01
-    OFFSET_OUT_OF_RANGE <- daily around 14:00 utc-12:01, daily around 14:00 utc-13
-    MALFORMED_OFFSET <- daily around 14:00 utc9
-T-HOURLY-001 2 Parse hourly to FUZZY:HOURLY * * *
-T-HOURLY-002 2 Parse every 2h to FUZZY:HOURLY:2 * * *
-T-HOURLY-003 2 Parse every 6 hours to FUZZY:HOURLY:6 * * *
-T-INTERVAL-001 3 Parse every 5 minutes to */5 * * * *
-T-INTERVAL-002 3 Parse every 2 days to 0 0 */2 * *
-T-INTERVAL-003 3 Reject every 3 minutes (below 5-minute minimum)
-    INTERVAL_TOO_SMALL <- every 3 minutes, every 4m
-T-INTERVAL-004 3 Parse bi-weekly to FUZZY:BI-WEEKLY * * *
-T-INTERVAL-005 3 Parse tri-weekly to FUZZY:TRI-WEEKLY * * *
-T-SCATTER-001 1 Hash produces same output for same input
-T-SCATTER-002 1 Different inputs produce different outputs
-T-SCATTER-003 1 Hash value is within modulo range (0 to modulo-1)
-T-SCATTER-004 1 Daily schedule selects time from weighted pool (BEST/GOOD/OK tiers only)
-T-SCATTER-005 2 Around schedule stays within ±60 minute window
-T-SCATTER-006 2 Between schedule stays within specified range
-T-SCATTER-007 2 Midnight-crossing range handles day wrap correctly
-T-SCATTER-008 2 Hourly schedule produces minute in [5, 54]
-T-SCATTER-009 1 Weekly schedule selects valid day 0-6
-T-SCATTER-010 1 Same workflow gets same time across compilations
-T-SCATTER-011 1 Daily schedule lands in BEST (02–05), GOOD (10–12), or OK (19–23) window
-T-SCATTER-012 3 Minute values in [5, 54] for all patterns (hour-boundary avoidance)
-T-SCATTER-013 2 DAILY_AROUND scatter landing in EU peak hours (06–09) avoids minutes [27, 33]
-T-SCATTER-014 2 DAILY_AROUND scatter landing in US business hours (14–18) avoids minutes [12, 18] and [42, 48]
-T-SCATTER-015 1 Weekly schedule uses weighted daily time pool (preferred windows)
-T-SCATTER-016 3 Bi-weekly and tri-weekly schedules use weighted daily time pool
-T-CRON-001 1 Generated cron has exactly 5 fields
-T-CRON-002 1 Minute field is in range 0-59
-T-CRON-003 1 Hour field is in range 0-23
-T-CRON-004 1 Day-of-week field is in range 0-6 or *
-T-CRON-005 1 Month and day-of-month are valid
-T-CRON-006 3 Interval expressions use valid */N syntax
-"""  # noqa: E501, RUF001 - titles are quoted as the specification writes them
-
 
 def _tests() -> Iterator[Test]:
-    for entry in _TABLE.strip().replace("\n    ", "\t").splitlines():
+    """The tests of conformance.txt, which begins with a comment about its form."""
+    table = pkgutil.get_data("kron.fuzzy", "conformance.txt")
+    assert table is not None  # the package's loader reads files
+    for entry in table.decode().replace("\n    ", "\t").splitlines():
+        if entry.startswith("#"):
+            continue
         head, *cases = entry.split("\t")
         test_id, level, title = head.split(" ", 2)
         if own_case := re.fullmatch("Parse (.+) to (.+)", title):
