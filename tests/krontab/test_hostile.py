@@ -341,12 +341,12 @@ class TestStreams:
     def test_an_interrupt_within_a_command_ends_with_130(
         self, good: Krontab, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        import kron.krontab.jobs
+        import kron.console.parser
 
         def interrupted() -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(kron.krontab.jobs, "now", interrupted)
+        monkeypatch.setattr(kron.console.parser, "now", interrupted)
         ran = good("list", "--file", "good.kron")
         assert ran == (130, "", "")
 

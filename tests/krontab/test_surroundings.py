@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import kron.krontab.jobs
+import kron.console.parser
 from tests.krontab.command import AT, Krontab
 from tests.krontab.files import GOOD, WRONG
 from tests.krontab.on_a_terminal import (
@@ -138,7 +138,7 @@ def test_with_a_moment_given_the_clock_is_not_read(
         asked.append(None)
         return datetime.fromisoformat(AT)
 
-    monkeypatch.setattr(kron.krontab.jobs, "now", clock)
+    monkeypatch.setattr(kron.console.parser, "now", clock)
     for form in ("text", "json"):
         given = krontab(*words, "--format", form, "--at", AT)
         assert asked == []

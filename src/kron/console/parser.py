@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from kron.console.terminal import COLOUR_CHOICES
 from kron.core.errors import KronError, did_you_mean, quoted
+from kron.core.instant import to_seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -178,6 +179,16 @@ def add_format(parser: argparse._ActionsContainer, **others: str) -> None:
 
 def add_at(parser: argparse._ActionsContainer, what: str) -> None:
     parser.add_argument("--at", type=moment, metavar="TIME", help=f"{what}; default: now")
+
+
+def moment_s(arguments: argparse.Namespace) -> int:
+    """`--at`, or now, in whole seconds."""
+    return to_seconds(now() if arguments.at is None else arguments.at)
+
+
+def now() -> datetime:
+    """The only place where krontab and kronctl read the wall clock."""
+    return datetime.now(UTC)
 
 
 def add_insecure_config(parser: argparse._ActionsContainer, note: str = "") -> None:

@@ -10,7 +10,7 @@ from argparse import Namespace, _ActionsContainer
 from collections.abc import Iterator, Mapping, Sequence
 
 from kron.answers.subject import Subject
-from kron.console.parser import number_up_to
+from kron.console.parser import moment_s, number_up_to
 from kron.console.progress import Progress
 from kron.console.table import table
 from kron.console.terminal import Terminal
@@ -29,21 +29,21 @@ def add_count(parser: _ActionsContainer) -> None:
     )
 
 
-def show_coming(
-    subject: Subject, at_s: int, arguments: Namespace, terminal: Terminal, *, schema: str
-) -> None:
-    """Print the next runs of a job."""
+def show_coming(subject: Subject, arguments: Namespace, terminal: Terminal, *, schema: str) -> int:
+    """Print the next runs of a job; returns the exit code."""
     from kron.answers.listing import coming_document, coming_table
 
+    at_s = moment_s(arguments)
     if arguments.format == "json":
         document = coming_document(subject, at_s, arguments.count)
         terminal.print_json({"schema": schema, **document})
-        return
+        return 0
     head, rows = coming_table(subject, at_s, arguments.count)
     styles = {"RUNS AT (UTC)": "bold"}
     terminal.print(*table(terminal, head, rows, right=("IN",), styles=styles))
     if subject.schedule.policy.suspend:
         terminal.error("note: the job is suspended, so none of these will run")
+    return 0
 
 
 def add_all_draws(parser: _ActionsContainer) -> None:
@@ -55,17 +55,18 @@ def add_all_draws(parser: _ActionsContainer) -> None:
 
 
 def show_explanation(
-    subject: Subject, at_s: int, arguments: Namespace, terminal: Terminal, *, schema: str
-) -> None:
-    """Print why a job runs when it runs."""
+    subject: Subject, arguments: Namespace, terminal: Terminal, *, schema: str
+) -> int:
+    """Print why a job runs when it runs; returns the exit code."""
     from kron.answers.explanation import explain, explanation_document, explanation_lines
 
-    explanation = explain(subject, at_s)
+    explanation = explain(subject, moment_s(arguments))
     if arguments.format == "json":
         terminal.print_json({"schema": schema, **explanation_document(explanation)})
-        return
+        return 0
     most_draws = None if arguments.all_draws else SHOWN_DRAWS
     terminal.print(*explanation_lines(explanation, terminal.styled, most_draws=most_draws))
+    return 0
 
 
 def add_comparison_options(parser: _ActionsContainer) -> None:
@@ -86,7 +87,6 @@ def add_comparison_options(parser: _ActionsContainer) -> None:
 def show_comparison(
     before: Mapping[str, Job],
     after: Mapping[str, Job],
-    at_s: int,
     arguments: Namespace,
     terminal: Terminal,
     *,
@@ -95,6 +95,7 @@ def show_comparison(
     """Print what changes if `after` replaces `before`; returns the exit code."""
     from kron.answers.comparison import compare, comparison_document, comparison_lines
 
+    at_s = moment_s(arguments)
     with Progress(terminal, "comparing", len(before.keys() | after.keys())) as progress:
         comparison = compare(before, after, at_s, arguments.days, progress.advance)
     if arguments.format == "json":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from datetime import UTC, datetime
 
 from kron.answers.subject import Subject
 from kron.console.parser import UsageError, add_insecure_config, add_node_id, path
@@ -40,17 +39,6 @@ def add_source(parser: ArgumentParser, *, identity: bool = False) -> None:
             metavar="TEXT",
             help="a schedule instead of a job of a file; needs --identity",
         )
-
-
-def now() -> datetime:
-    """The only place where krontab reads the clock."""
-    return datetime.now(UTC)
-
-
-def moment_of(arguments: Namespace) -> datetime:
-    """`--at`, or now."""
-    at: datetime | None = arguments.at
-    return now() if at is None else at
 
 
 def node_of(arguments: Namespace) -> Node:

@@ -9,13 +9,12 @@ from kron.console.parser import Parser, add_at, add_format, add_insecure_config,
 from kron.console.questions import add_comparison_options, show_comparison
 from kron.console.terminal import Terminal
 from kron.core.errors import Code, KronError
-from kron.core.instant import to_seconds
 from kron.engine.job import Job
 from kron.jobs.configuration import load
 from kron.jobs.entry import read_schedule
 from kron.jobs.identity import Node
 from kron.jobs.source import own_access
-from kron.krontab.jobs import moment_of, node_of
+from kron.krontab.jobs import node_of
 
 DESCRIPTION = """\
 Show how the chosen times of all jobs would change if configuration B replaced A: which runs are
@@ -40,12 +39,11 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    at_s = to_seconds(moment_of(arguments))
     node = node_of(arguments)
     root = os.path.abspath(arguments.before)  # noqa: PTH100
     before = _jobs(arguments.before, root, node, arguments)
     after = _jobs(arguments.after, root, node, arguments)
-    return show_comparison(before, after, at_s, arguments, terminal, schema="krontab.diff/1")
+    return show_comparison(before, after, arguments, terminal, schema="krontab.diff/1")
 
 
 def _jobs(path: str, root: str, node: Node, arguments: Namespace) -> dict[str, Job]:

@@ -7,8 +7,7 @@ from argparse import Namespace
 from kron.console.parser import Parser, add_at, add_format
 from kron.console.questions import add_all_draws, show_explanation
 from kron.console.terminal import Terminal
-from kron.core.instant import to_seconds
-from kron.krontab.jobs import add_source, find_subject, moment_of
+from kron.krontab.jobs import add_source, find_subject
 
 DESCRIPTION = """\
 Explain why a job runs when it runs: what its schedule means, the window, the seed and its hash, and
@@ -38,6 +37,4 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     subject = find_subject(arguments, terminal)
-    at_s = to_seconds(moment_of(arguments))
-    show_explanation(subject, at_s, arguments, terminal, schema="krontab.explain/1")
-    return 0
+    return show_explanation(subject, arguments, terminal, schema="krontab.explain/1")

@@ -5,18 +5,16 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Iterable
 
-from kron.console.parser import Parser, add_at, add_format
+from kron.console.parser import Parser, add_at, add_format, moment_s
 from kron.console.progress import Progress
 from kron.console.report import difference_line, finding_document, finding_lines, many
 from kron.console.table import table
 from kron.console.terminal import Terminal
 from kron.core.errors import Code
-from kron.core.instant import to_seconds
 from kron.core.words import describe
 from kron.jobs.finding import Finding, Severity
 from kron.krontab.annotations import github_lines
 from kron.krontab.fuzzy import repository
-from kron.krontab.jobs import moment_of
 from kron.krontab.program import FAILED, SYSTEM_ERRORS
 from kron.krontab.workflows.compilation import Compilation, compile_workflows
 from kron.krontab.workflows.schedule import WorkflowSchedule
@@ -178,8 +176,8 @@ def _print_heatmap(compilation: Compilation, arguments: Namespace, terminal: Ter
     from kron.fleet import count_firings
     from kron.krontab.heatmap import DEFAULT_WEEKS, grid_lines
 
-    at_s = to_seconds(moment_of(arguments))
-    lines = grid_lines(count_firings(compilation.jobs, at_s, DEFAULT_WEEKS), terminal.styled_error)
+    tally = count_firings(compilation.jobs, moment_s(arguments), DEFAULT_WEEKS)
+    lines = grid_lines(tally, terminal.styled_error)
     if lines:
         terminal.output.flush()  # so that the two streams stay in order
         terminal.error("", *lines)

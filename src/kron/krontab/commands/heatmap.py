@@ -7,13 +7,12 @@ import os
 from argparse import Namespace
 from collections.abc import Iterator
 
-from kron.console.parser import Parser, UsageError, add_at, add_format, number_up_to
+from kron.console.parser import Parser, UsageError, add_at, add_format, moment_s, number_up_to
 from kron.console.progress import Progress
 from kron.console.report import finding_lines
 from kron.console.terminal import Terminal
 from kron.core.constraint import MINUTES_A_DAY
 from kron.core.errors import Code, quoted
-from kron.core.instant import to_seconds
 from kron.engine.job import Job
 from kron.fleet import Busy, Tally, busiest, count_firings
 from kron.jobs.configuration import ConfigurationError
@@ -33,7 +32,7 @@ from kron.krontab.heatmap import (
     minute_lines,
     rows,
 )
-from kron.krontab.jobs import add_source, load_configuration, moment_of, node_of
+from kron.krontab.jobs import add_source, load_configuration, node_of
 
 DESCRIPTION = """\
 Show how many jobs run when, as a grid of weekdays and hours in UTC. The runs of the coming weeks
@@ -208,7 +207,7 @@ def _report_omissions(crontab: Crontab, terminal: Terminal) -> None:
 
 
 def _count(jobs: list[Job], arguments: Namespace, terminal: Terminal) -> tuple[Tally, list[Busy]]:
-    at_s, by_minute = to_seconds(moment_of(arguments)), arguments.minute
+    at_s, by_minute = moment_s(arguments), arguments.minute
     rounds = 2 if by_minute else 1
     with Progress(terminal, "counting runs", rounds * len(jobs)) as progress:
         step = progress.advance

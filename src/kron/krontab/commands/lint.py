@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator
 
-from kron.console.parser import Parser, UsageError, add_at, add_format
+from kron.console.parser import Parser, UsageError, add_at, add_format, moment_s
 from kron.console.progress import Progress
 from kron.console.report import finding_document, finding_lines, many
 from kron.console.terminal import Terminal
 from kron.core.errors import Code, did_you_mean, quoted
-from kron.core.instant import to_seconds, to_text
+from kron.core.instant import to_datetime, to_text
 from kron.jobs.configuration import SYSTEM_DIRECTORY, USER_DIRECTORY, Configuration
 from kron.jobs.finding import Finding, Severity
 from kron.krontab.annotations import github_lines, sarif_document, short_lines
-from kron.krontab.jobs import add_source, load_configuration, moment_of
+from kron.krontab.jobs import add_source, load_configuration
 from kron.krontab.program import FAILED, SYSTEM_ERRORS
+from kron.lint import Advice, Host, advise
 
 DESCRIPTION = """\
 Check krontab files. krond refuses files with errors. Warnings are for you to judge: periods that
@@ -58,10 +58,20 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: Namespace, terminal: Terminal) -> int:
     ignored = _checked_codes(arguments.ignore)
     configuration = load_configuration(arguments, terminal)
-    findings = [*configuration.findings, *_warnings(configuration, arguments, ignored, terminal)]
+    at_s = moment_s(arguments)
+    findings = configuration.findings
+    count = sum(len(document.entries) for document in configuration.documents)
+    with Progress(terminal, "checking", count) as progress:
+        advice = advise(
+            configuration.documents,
+            now=to_datetime(at_s),
+            host=None if arguments.no_host else Host(),
+            progress=progress.advance,
+        )
+        findings += [finding for finding in advice if finding.code not in ignored]
     findings.sort(key=lambda finding: (finding.path, finding.line, finding.start))
     if arguments.format == "json":
-        terminal.print_json(_document(findings, configuration, arguments))
+        terminal.print_json(_document(findings, configuration, at_s))
     elif arguments.format == "sarif":
         terminal.print_json(sarif_document(findings))
     elif arguments.format == "short":
@@ -77,30 +87,12 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
 
 
 def _checked_codes(codes: list[str]) -> set[str]:
-    from kron.lint import Advice
-
     for code in codes:
         if code not in list(Advice):
             message = f"no warning has the code {quoted(code)}"
             fix = did_you_mean(code, Advice) or f"they are {', '.join(Advice)}"
             raise UsageError(Code.VALUE_UNKNOWN, message, fix=fix)
     return set(codes)
-
-
-def _warnings(
-    configuration: Configuration, arguments: Namespace, ignored: set[str], terminal: Terminal
-) -> Iterator[Finding]:
-    from kron.lint import Host, advise
-
-    count = sum(len(document.entries) for document in configuration.documents)
-    with Progress(terminal, "checking", count) as progress:
-        advice = advise(
-            configuration.documents,
-            now=moment_of(arguments),
-            host=None if arguments.no_host else Host(),
-            progress=progress.advance,
-        )
-        yield from (finding for finding in advice if finding.code not in ignored)
 
 
 def _print_text(findings: list[Finding], configuration: Configuration, terminal: Terminal) -> None:
@@ -123,12 +115,12 @@ def _print_text(findings: list[Finding], configuration: Configuration, terminal:
 
 
 def _document(
-    findings: list[Finding], configuration: Configuration, arguments: Namespace
+    findings: list[Finding], configuration: Configuration, at_s: int
 ) -> dict[str, object]:
     errors, warnings = _counts(findings, configuration)
     return {
         "schema": "krontab.lint/1",
-        "at": to_text(to_seconds(moment_of(arguments))),
+        "at": to_text(at_s),
         "files": [document.path for document in configuration.documents],
         "jobs": sum(1 for _ in configuration.entries),
         "errors": errors,

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 
 from kron.answers.listing import IN, NEXT_RUN, next_cells, next_fields, next_first
-from kron.console.parser import Parser, add_at, add_format
+from kron.console.parser import Parser, add_at, add_format, moment_s
 from kron.console.questions import add_sorting, next_runs
 from kron.console.table import table
 from kron.console.terminal import Terminal
 from kron.core.decision import Decision
-from kron.core.instant import to_seconds, to_text
+from kron.core.instant import to_text
 from kron.jobs.entry import Entry
-from kron.krontab.jobs import add_source, load_configuration, moment_of
+from kron.krontab.jobs import add_source, load_configuration
 
 DESCRIPTION = """\
 List all jobs with their next run. A suspended job has none, and neither has a job whose constraints
@@ -49,7 +49,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     configuration = load_configuration(arguments, terminal).checked()
-    at_s = to_seconds(moment_of(arguments))
+    at_s = moment_s(arguments)
     chosen = [entry for entry in configuration.entries if _is_wanted(entry, arguments)]
     if arguments.format == "names":
         terminal.print(*sorted({entry.name for entry in chosen}))

@@ -7,8 +7,7 @@ from argparse import Namespace
 from kron.console.parser import Parser, add_at, add_format
 from kron.console.questions import add_count, show_coming
 from kron.console.terminal import Terminal
-from kron.core.instant import to_seconds
-from kron.krontab.jobs import add_source, find_subject, moment_of
+from kron.krontab.jobs import add_source, find_subject
 
 DESCRIPTION = """\
 Show when a job runs next: its coming periods in the order in which krond will run them. A period
@@ -33,6 +32,4 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     subject = find_subject(arguments, terminal)
-    at_s = to_seconds(moment_of(arguments))
-    show_coming(subject, at_s, arguments, terminal, schema="krontab.next/1")
-    return 0
+    return show_coming(subject, arguments, terminal, schema="krontab.next/1")

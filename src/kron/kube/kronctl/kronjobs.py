@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from kron.answers.subject import Subject
 from kron.console.parser import UsageError, path
 from kron.console.terminal import Terminal
 from kron.core.errors import Code, KronError, did_you_mean, quoted
 from kron.core.frozen import Frozen
-from kron.core.instant import to_seconds
 from kron.jobs.configuration import ConfigurationError
 from kron.jobs.finding import Finding
 from kron.kube.api_object import Object
@@ -79,12 +77,6 @@ def add_source(parser: _ActionsContainer, *, all_namespaces: bool = False) -> No
     """Options for files or a cluster."""
     add_files(parser)
     add_cluster(parser, all_namespaces=all_namespaces)
-
-
-def moment_s(arguments: Namespace) -> int:
-    """`--at`, or now, in whole seconds. Nothing else in kronctl reads the wall clock."""
-    at: datetime | None = arguments.at
-    return to_seconds(datetime.now(UTC) if at is None else at)
 
 
 def is_kronjob(manifest: Manifest) -> bool:

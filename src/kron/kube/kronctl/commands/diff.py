@@ -13,7 +13,7 @@ from kron.jobs.source import STANDARD_INPUT
 from kron.kube.api_object import Object
 from kron.kube.client.resources import KRONJOBS
 from kron.kube.kronctl.cluster import check_source, context_namespace, find, reach
-from kron.kube.kronctl.kronjobs import FoundKronJob, add_source, moment_s, read_files
+from kron.kube.kronctl.kronjobs import FoundKronJob, add_source, read_files
 from kron.kube.resource.kronjob import read_kronjob
 from kron.kube.resource.problem import InvalidSpec
 
@@ -47,9 +47,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     before, after = _sides(arguments)
-    return show_comparison(
-        before, after, moment_s(arguments), arguments, terminal, schema="kronctl.diff/1"
-    )
+    return show_comparison(before, after, arguments, terminal, schema="kronctl.diff/1")
 
 
 def _sides(arguments: Namespace) -> tuple[dict[str, Job], dict[str, Job]]:

@@ -7,7 +7,7 @@ from argparse import Namespace
 from kron.console.parser import Parser, add_at, add_format
 from kron.console.questions import add_all_draws, show_explanation
 from kron.console.terminal import Terminal
-from kron.kube.kronctl.kronjobs import add_source, find_subject, moment_s
+from kron.kube.kronctl.kronjobs import add_source, find_subject
 
 DESCRIPTION = """\
 Explain why a KronJob runs when it runs: what its schedule means, the window, the seed and its hash,
@@ -34,6 +34,4 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     subject = find_subject(arguments, terminal)
-    at_s = moment_s(arguments)
-    show_explanation(subject, at_s, arguments, terminal, schema="kronctl.explain/1")
-    return 0
+    return show_explanation(subject, arguments, terminal, schema="kronctl.explain/1")

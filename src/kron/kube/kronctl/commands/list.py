@@ -8,7 +8,7 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 
 from kron.answers.listing import IN, NEXT_RUN, next_cells, next_fields, next_first
-from kron.console.parser import Parser, add_at, add_format
+from kron.console.parser import Parser, add_at, add_format, moment_s
 from kron.console.questions import add_sorting, next_runs
 from kron.console.table import table
 from kron.console.terminal import Terminal
@@ -21,7 +21,6 @@ from kron.kube.kronctl.cluster import check_source, find_all, reach
 from kron.kube.kronctl.kronjobs import (
     FoundKronJob,
     add_source,
-    moment_s,
     note_namespace,
     read_files,
 )

@@ -8,7 +8,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 
-from kron.console.parser import Parser, UsageError, add_at, add_format, path
+from kron.console.parser import Parser, UsageError, add_at, add_format, moment_s, path
 from kron.console.report import many
 from kron.console.terminal import Terminal
 from kron.core.duration import SECOND_NS, parse_duration
@@ -28,7 +28,7 @@ from kron.kube.kronctl.cluster import (
     name_of,
     reach,
 )
-from kron.kube.kronctl.kronjobs import add_source, moment_s, placed
+from kron.kube.kronctl.kronjobs import add_source, placed
 from kron.kube.kronctl.manifest import Manifest, read_manifests
 from kron.kube.kronctl.migrate.migration import AUTO, BATCH, CRONJOB, Migration, migrate
 from kron.kube.kronctl.migrate.rendering import rendered

@@ -7,7 +7,7 @@ from argparse import Namespace
 from kron.console.parser import Parser, add_at, add_format
 from kron.console.questions import add_count, show_coming
 from kron.console.terminal import Terminal
-from kron.kube.kronctl.kronjobs import add_source, find_subject, moment_s
+from kron.kube.kronctl.kronjobs import add_source, find_subject
 
 DESCRIPTION = """\
 Show when a KronJob runs next: its coming periods in the order in which they are due, as
@@ -31,6 +31,4 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     subject = find_subject(arguments, terminal)
-    at_s = moment_s(arguments)
-    show_coming(subject, at_s, arguments, terminal, schema="kronctl.next/1")
-    return 0
+    return show_coming(subject, arguments, terminal, schema="kronctl.next/1")

@@ -53,7 +53,7 @@ _NOT_CONVERTED = ("finalizers", "generateName")
 
 def _part(name: str, *members: SchemaField, is_required: bool = True) -> SchemaField:
     """A part of a CronJob, as far as it is converted."""
-    return structure(name, "", *members, is_required=is_required, is_open=True)
+    return structure(name, *members, is_required=is_required, is_open=True)
 
 
 _TEXTS = (texts("labels"), texts("annotations"))
