@@ -1,103 +1,121 @@
-"""Writes what is made from the declared fields of a KronJob: the definition that the API server
-gets, deploy/kubernetes/crd.yaml, and the tables of fields in docs/kronjob.md.
+"""Writes what is made from the fields of a KronJob, which tools/kronjob.yaml declares: the
+definition that the API server gets, as JSON for the package and as YAML in deploy/kubernetes, and
+the tables of fields in docs/kronjob.md.
 
 Run it with `python -m tools.crd` after a change to a field; a test fails when it is forgotten.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
 
-from kron.kube.resource.schema.definition import definition
-from kron.kube.resource.schema.model import FieldType, SchemaField
-from kron.kube.resource.schema.spec import SPEC
-from kron.kube.resource.schema.status import CONDITIONS, STATUS
+from kron.kube.api_object import Object
+from kron.kube.resource.schema.model import Rule
+from kron.kube.resource.schema.rules import RULES
 
 ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "tools" / "kronjob.yaml"
+SHIPPED = ROOT / "src" / "kron" / "kube" / "resource" / "schema" / "definition.json"
 CRD = ROOT / "deploy" / "kubernetes" / "crd.yaml"
 PAGE = ROOT / "docs" / "kronjob.md"
 
 _HEAD = """\
-# The KronJob resource. Made by `python -m tools.crd` from src/kron/kube/resource; do not edit.
+# The KronJob resource. Made by `python -m tools.crd` from tools/kronjob.yaml; do not edit.
 # `kron-operator crd` prints the same.
 """
 _LINE = 100
 _TYPES = {
-    FieldType.TEXT: "text",
-    FieldType.INTEGER: "whole number",
-    FieldType.NUMBER: "number",
-    FieldType.SWITCH: "true or false",
-    FieldType.OBJECT: "object",
-    FieldType.LIST: "list",
-    FieldType.MAP: "texts by key",
+    "string": "text",
+    "integer": "whole number",
+    "number": "number",
+    "boolean": "true or false",
+    "object": "object",
+    "array": "list",
 }
 
 
 def files() -> dict[Path, str]:
     """Every generated file and what it must hold."""
-    return {CRD: crd_yaml(), PAGE: _with_tables(PAGE.read_text(encoding="utf-8"))}
+    definition = _definition()
+    written = yaml.safe_dump(definition, sort_keys=False, allow_unicode=True, width=_LINE)
+    return {
+        SHIPPED: json.dumps(definition, indent=2, ensure_ascii=False) + "\n",
+        CRD: _HEAD + written,
+        PAGE: _with_tables(PAGE.read_text(encoding="utf-8"), definition),
+    }
 
 
-def crd_yaml() -> str:
-    """The definition as YAML."""
-    text: str = yaml.safe_dump(definition(), sort_keys=False, allow_unicode=True, width=_LINE)
-    return _HEAD + text
+def _definition() -> Object:
+    """The declared fields with their rules."""
+    # Through JSON: an alias in the source is a value of its own in what is made from it.
+    definition: Object = json.loads(json.dumps(yaml.safe_load(SOURCE.read_text(encoding="utf-8"))))
+    left = dict(RULES)
+    _add_rules("spec", _schemas(definition)["spec"], left)
+    if left:
+        raise SystemExit(f"{SOURCE} lacks {', '.join(left)}, which have rules")
+    return definition
 
 
-def _with_tables(page: str) -> str:
+def _schemas(definition: Object) -> dict[str, Object]:
+    schemas: dict[str, Object] = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"][
+        "properties"
+    ]
+    return schemas
+
+
+def _add_rules(path: str, schema: Object, left: dict[str, tuple[Rule, ...]]) -> None:
+    """Add to each field the rules of its path, taken from those that are left."""
+    for name, below in schema.get("properties", {}).items():
+        _add_rules(f"{path}.{name}", below, left)
+    if "items" in schema:
+        _add_rules(f"{path}[]", schema["items"], left)
+    if path in left:
+        schema["x-kubernetes-validations"] = [_validation(rule) for rule in left.pop(path)]
+
+
+def _validation(rule: Rule) -> dict[str, str]:
+    made = {"rule": rule.cel, "message": rule.message}
+    return made | {"fieldPath": rule.path} if rule.path else made
+
+
+def _with_tables(page: str, definition: Object) -> str:
     """The page with its tables generated again, each between its two marks."""
-    for name, lines in (
-        ("spec", _fields("spec", SPEC)),
-        ("status", _fields("status", STATUS)),
-        ("conditions", _conditions()),
-    ):
+    for name, schema in _schemas(definition).items():
         begin, end = f"<!-- {name}: made by tools/crd.py -->\n", f"<!-- end of {name} -->"
         head, mark, rest = page.partition(begin)
         _, end_mark, tail = rest.partition(end)
         if not mark or not end_mark:
             raise SystemExit(f"{PAGE} lacks {begin!r} or {end!r}")
-        table = "\n".join(lines)
+        table = "\n".join(["| field | type | meaning |", "|---|---|---|", *_rows(name, schema)])
         page = f"{head}{begin}\n{table}\n\n{end}{tail}"
     return page
 
 
-def _fields(path: str, field: SchemaField) -> Iterator[str]:
-    yield "| field | type | meaning |"
-    yield "|---|---|---|"
-    for member in field.members:
-        yield from _rows(f"{path}.{member.name}", member)
+def _rows(path: str, schema: Object) -> Iterator[str]:
+    """A row for each field below this one."""
+    for name, below in schema.get("properties", {}).items():
+        required = ", required" if name in schema.get("required", ()) else ""
+        meaning = below["description"]
+        if "enum" in below:
+            meaning += f" One of {', '.join(f'`{choice}`' for choice in below['enum'])}."
+        if "default" in below:
+            meaning += f" Default: `{below['default']}`."
+        meaning = meaning.replace("|", r"\|")
+        yield f"| `{path}.{name}` | {_type(below)}{required} | {meaning} |"
+        yield from _rows(f"{path}.{name}", below)
+        yield from _rows(f"{path}.{name}[]", below.get("items", {}))
 
 
-def _rows(path: str, field: SchemaField) -> Iterator[str]:
-    kind = _TYPES[field.type]
-    if field.items is not None:
-        kind = f"list of {_TYPES[field.items.type]}s"
-    required = ", required" if field.is_required else ""
-    meaning = field.description
-    if field.choices:
-        meaning += f" One of {', '.join(f'`{choice}`' for choice in field.choices)}."
-    if field.default is not None:
-        meaning += f" Default: `{field.default}`."
-    meaning = meaning.replace("|", r"\|")
-    yield f"| `{path}` | {kind}{required} | {meaning} |"
-    for member in field.members:
-        yield from _rows(f"{path}.{member.name}", member)
-    if field.items is not None:
-        for member in field.items.members:
-            yield from _rows(f"{path}[].{member.name}", member)
-
-
-def _conditions() -> Iterator[str]:
-    yield "| condition | when it is True |"
-    yield "|---|---|"
-    for name, meaning in CONDITIONS.items():
-        yield f"| `{name}` | {meaning} |"
+def _type(schema: Object) -> str:
+    if "items" in schema:
+        return f"list of {_TYPES[schema['items']['type']]}s"
+    return "texts by key" if "additionalProperties" in schema else _TYPES[schema["type"]]
 
 
 if __name__ == "__main__":
     for path, text in files().items():
-        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

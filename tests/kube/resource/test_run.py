@@ -19,7 +19,7 @@ from kron.kube.resource.run import (
     read_run,
     run_manifest,
 )
-from kron.kube.resource.schema.spec import LONGEST_NAME
+from kron.kube.resource.schema.definition import LONGEST_NAME
 from tests.kube.intents import intent_of
 from tests.kube.resource.bad_specs import good_kronjob, merged
 

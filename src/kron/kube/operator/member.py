@@ -10,8 +10,7 @@ from kron.kube.operator.condition import Trouble, conditions
 from kron.kube.operator.pending import PendingJob
 from kron.kube.resource.kronjob import KronJob, Metadata
 from kron.kube.resource.run import JobRun, job_name
-from kron.kube.resource.schema.status import MOST_ACTIVE
-from kron.kube.resource.status import ActiveRun, Status
+from kron.kube.resource.status import MOST_ACTIVE, ActiveRun, Status
 from kron.runtime.tracked import TrackedJob
 
 TYPE_CHECKING = False

@@ -15,10 +15,11 @@ from kron.core.frozen import Frozen
 from kron.core.tokens import Modifier, format_number, scan, written
 from kron.kube.api_object import member
 from kron.kube.resource.problem import FieldProblem
-from kron.kube.resource.schema.model import FieldType
-from kron.kube.resource.schema.spec import DISTRIBUTION_PARAMETERS
+from kron.kube.resource.schema.rules import PARAMETERS_OF
 
 SCHEDULE = "spec.schedule"
+_NUMBERS = ("shape", "lambda")
+"""The parameters of distributions that are numbers. The others are texts."""
 
 
 class Piece(Frozen):
@@ -103,15 +104,9 @@ def _distribution(distribution: Mapping[str, object]) -> list[Piece | None]:
     if name is None:
         return []
     values = member(distribution, "params")
+    said = {**values} | {number: _number(values.get(number)) for number in _NUMBERS}
     return [name] + [
-        _said(
-            f"spec.distribution.params.{each.name}",
-            _number(values.get(each.name))
-            if each.type is FieldType.NUMBER
-            else values.get(each.name),
-            each.name,
-        )
-        for each in DISTRIBUTION_PARAMETERS
+        _said(f"spec.distribution.params.{key}", said.get(key), key) for key in PARAMETERS_OF
     ]
 
 

@@ -13,6 +13,9 @@ from kron.engine.ledger import Ledger
 from kron.engine.storage import ledger_from_json, ledger_to_json
 from kron.kube.api_object import instant_s, integer, member, objects, text
 
+MOST_ACTIVE = 1_000
+"""More are not listed, but they count."""
+
 
 class Condition(Frozen):
     """Whether something is true, since when, and why."""

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 import yaml
 
+from kron.engine.ledger import MAX_HANDLED
 from kron.kube.resource.kronjob import API_VERSION, KIND, read_kronjob
-from kron.kube.resource.schema.definition import definition
-from kron.kube.resource.schema.spec import SPEC
+from kron.kube.resource.schema.definition import LONGEST_NAME, SPEC, definition, root_schema
+from kron.kube.resource.schema.validate import NAME_RULE
+from kron.kube.resource.status import MOST_ACTIVE
 from tools import crd
 
 Schema = dict[str, Any]
@@ -31,7 +33,7 @@ def schemas(schema: Schema, path: str = "") -> Iterator[tuple[str, Schema]]:
         yield from schemas(schema["items"], f"{path}[]")
 
 
-SCHEMAS = dict(schemas(version()["schema"]["openAPIV3Schema"]))
+SCHEMAS = dict(schemas(root_schema()))
 
 
 def test_every_field_is_described_so_that_explain_teaches() -> None:
@@ -70,6 +72,15 @@ def test_what_a_modifier_can_say_has_no_default() -> None:
     ]
 
 
+def test_the_limits_are_those_of_the_code() -> None:
+    assert SCHEMAS[".status.active"]["maxItems"] == MOST_ACTIVE
+    for name in ("handled", "starting"):
+        assert SCHEMAS[f".status.ledger.{name}"]["maxItems"] == MAX_HANDLED
+    assert SCHEMAS[""]["x-kubernetes-validations"] == [
+        {"rule": f"self.metadata.name.size() <= {LONGEST_NAME}", "message": NAME_RULE}
+    ]
+
+
 def test_it_is_the_kind_that_is_read() -> None:
     spec = definition()["spec"]
     assert f"{spec['group']}/{version()['name']}" == API_VERSION
@@ -91,6 +102,14 @@ def test_what_is_made_from_the_fields_is_up_to_date(path: Path) -> None:
 
 def test_the_file_is_the_definition() -> None:
     assert yaml.safe_load(crd.CRD.read_text(encoding="utf-8")) == definition()
+
+
+def test_the_page_has_every_condition_as_the_definition_describes_it() -> None:
+    rows = crd.PAGE.read_text(encoding="utf-8").partition("| condition | when it is True |")[2]
+    table = rows.partition("\n\n")[0].splitlines()[2:]
+    meanings = [row.strip("| ").replace("`", "").replace(" | ", ": ") for row in table]
+    described = SCHEMAS[".status.conditions"]["description"]
+    assert described == f"The conditions. {'; '.join(meanings)}."
 
 
 def test_the_page_has_every_field_and_its_examples_are_right() -> None:

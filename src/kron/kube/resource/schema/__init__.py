@@ -1,1 +1,1 @@
-"""The fields of a KronJob, declared once: the definition, the offline check and the docs follow."""
+"""The definition of the KronJob resource, its rules, and the offline check that goes by both."""

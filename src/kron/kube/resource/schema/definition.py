@@ -1,117 +1,61 @@
-"""The CustomResourceDefinition, made from the declared fields."""
+"""The CustomResourceDefinition, and the fields of a spec as it declares them.
+
+The package ships it as definition.json. `python -m tools.crd` makes that file from
+tools/kronjob.yaml, where the fields are declared, and from the rules in `rules`.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+
 from kron.kube.api_object import Object
-from kron.kube.resource.schema.model import FieldType, Rule, SchemaField, for_server
-from kron.kube.resource.schema.spec import LONGEST_NAME, SPEC
-from kron.kube.resource.schema.status import STATUS
+from kron.kube.resource.schema.model import FieldType, SchemaField
+from kron.kube.resource.schema.rules import RULES
 
 GROUP = "kron.io"
 VERSION = "v1alpha1"
-PLURAL = "kronjobs"
-
-DESCRIPTION = (
-    "A KronJob creates a Job for every period of a schedule, at a second that is chosen within a "
-    "window: the same second on every machine and after every restart, and explainable afterwards."
-)
-
-NAME_RULE = (
-    f"the name of a KronJob has at most {LONGEST_NAME} characters: "
-    "its Jobs are called <name>-<10 hex digits>"
-)
-
-COLUMNS = (
-    ("Schedule", "string", ".spec.schedule", "When the work is due.", 0),
-    ("Ready", "string", '.status.conditions[?(@.type=="Ready")].status', "Whether it runs.", 0),
-    ("Suspended", "boolean", ".spec.policy.suspend", "Whether no run is started for now.", 0),
-    # Not a date: kubectl shows dates as ages, and a future one as <invalid>.
-    ("Next", "string", ".status.nextChosenTime", "When it starts next.", 0),
-    ("Last", "string", ".status.lastOutcome", "How the last period ended.", 0),
-    ("Last chosen", "string", ".status.lastChosenTime", "When the last period was to start.", 1),
-    ("Timezone", "string", ".spec.timezone", "The schedule's time zone.", 1),
-    ("Window", "string", ".spec.window.duration", "The length of the window.", 1),
-    ("Age", "date", ".metadata.creationTimestamp", "How long it has existed.", 0),
-)
+LONGEST_NAME = 52
+"""A Job is called `<name>-<10 hex digits>`, and the name of a Job has at most 63 characters."""
 
 
 def definition() -> Object:
     """The definition as JSON values."""
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{PLURAL}.{GROUP}"},
-        "spec": {
-            "group": GROUP,
-            "scope": "Namespaced",
-            "names": {
-                "kind": "KronJob",
-                "listKind": "KronJobList",
-                "plural": PLURAL,
-                "singular": "kronjob",
-                "shortNames": ["kj"],
-                "categories": ["all"],
-            },
-            "versions": [_version()],
-        },
-    }
+    path = os.path.join(os.path.dirname(__file__), "definition.json")  # noqa: PTH118,PTH120
+    with open(path, "rb") as file:  # noqa: PTH123 (kronctl starts without pathlib)
+        found: Object = json.load(file)
+    return found
 
 
-def _version() -> Object:
-    return {
-        "name": VERSION,
-        "served": True,
-        "storage": True,
-        "subresources": {"status": {}},
-        "additionalPrinterColumns": [
-            {
-                "name": name,
-                "type": kind,
-                "jsonPath": path,
-                "description": description,
-                "priority": priority,
-            }
-            for name, kind, path, description, priority in COLUMNS
-        ],
-        "schema": {
-            "openAPIV3Schema": {
-                "description": DESCRIPTION,
-                "type": "object",
-                "required": ["spec"],
-                "properties": {"spec": schema(SPEC), "status": schema(STATUS)},
-                "x-kubernetes-validations": [
-                    {"rule": f"self.metadata.name.size() <= {LONGEST_NAME}", "message": NAME_RULE}
-                ],
-            }
-        },
-    }
+def root_schema() -> Object:
+    """The schema of a whole KronJob."""
+    found: Object = definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    return found
 
 
-def schema(field: SchemaField) -> Object:
-    """The structural schema of one field and all below it."""
-    is_map = field.type is FieldType.MAP
-    size = "Items" if field.type is FieldType.LIST else "Length"
-    declared = {
-        "description": field.description,
-        "type": "object" if is_map else field.type.value,
-        "default": field.default,
-        "enum": list(field.choices) or None,
-        "pattern": for_server(field.pattern) if field.pattern else None,
-        f"min{size}": field.shortest or None,
-        f"max{size}": field.longest,
-        "minimum": field.least if field.above is None else field.above,
-        "maximum": field.most,
-        "exclusiveMinimum": None if field.above is None else True,
-        "additionalProperties": {"type": "string"} if is_map else None,
-        "items": None if field.items is None else schema(field.items),
-        "properties": {member.name: schema(member) for member in field.members} or None,
-        "required": [member.name for member in field.members if member.is_required] or None,
-        "x-kubernetes-preserve-unknown-fields": field.is_open or None,
-        "x-kubernetes-validations": [_validation(rule) for rule in field.rules] or None,
-    }
-    return {name: value for name, value in declared.items() if value is not None}
+def _field(schema: Object, path: str, *, is_required: bool = False) -> SchemaField:
+    """A field and all below it, with the rules for its path."""
+    kind = FieldType.MAP if "additionalProperties" in schema else FieldType(schema["type"])
+    least, is_exclusive = schema.get("minimum"), "exclusiveMinimum" in schema
+    required = schema.get("required", ())
+    return SchemaField(
+        kind,
+        path.rpartition(".")[2],
+        is_required=is_required,
+        choices=tuple(schema.get("enum", ())),
+        shortest=schema.get("minLength") or schema.get("minItems") or 0,
+        longest=schema.get("maxLength") or schema.get("maxItems"),
+        least=None if is_exclusive else least,
+        most=schema.get("maximum"),
+        above=least if is_exclusive else None,
+        rules=RULES.get(path, ()),
+        members=tuple(
+            _field(below, f"{path}.{name}", is_required=name in required)
+            for name, below in schema.get("properties", {}).items()
+        ),
+        items=_field(schema["items"], f"{path}[]") if "items" in schema else None,
+        is_open="x-kubernetes-preserve-unknown-fields" in schema,
+    )
 
 
-def _validation(rule: Rule) -> dict[str, str]:
-    made = {"rule": rule.cel, "message": rule.message}
-    return made | {"fieldPath": rule.path} if rule.path else made
+SPEC = _field(root_schema()["properties"]["spec"], "spec")

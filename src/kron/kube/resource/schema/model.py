@@ -1,7 +1,4 @@
-"""What is declared about a field: its type, bounds, rules and description.
-
-The API server's definition, the offline check and the docs are all made from it.
-"""
+"""What the offline check knows about a field: its type, its bounds and its rules."""
 
 from __future__ import annotations
 
@@ -43,13 +40,11 @@ class Rule(Frozen):
 
 
 class SchemaField(Frozen):
-    """One field and everything that is declared about it."""
+    """One field and everything that a value of it has to fulfil."""
 
     type: FieldType
     name: str
-    description: str = ""
     is_required: bool = False
-    default: object = None
     choices: tuple[str, ...] = ()
     shortest: int = 0
     """The fewest characters or items."""
@@ -59,8 +54,6 @@ class SchemaField(Frozen):
     most: int | None = None
     above: int | None = None
     """The value is more than this."""
-    pattern: str = ""
-    """For values that no person writes. Others have a rule, whose message explains more."""
     rules: tuple[Rule, ...] = ()
     members: tuple[SchemaField, ...] = ()
     items: SchemaField | None = None
@@ -71,14 +64,12 @@ class SchemaField(Frozen):
 text = partial(SchemaField, FieldType.TEXT)
 texts = partial(SchemaField, FieldType.MAP)
 integer = partial(SchemaField, FieldType.INTEGER)
-number = partial(SchemaField, FieldType.NUMBER)
 switch = partial(SchemaField, FieldType.SWITCH)
-list_of = partial(SchemaField, FieldType.LIST)
 
 
-def structure(name: str, description: str, *members: SchemaField, **more: Any) -> SchemaField:
+def structure(name: str, *members: SchemaField, **more: Any) -> SchemaField:
     """A field that is an object with these members."""
-    return SchemaField(FieldType.OBJECT, name, description, members=members, **more)
+    return SchemaField(FieldType.OBJECT, name, members=members, **more)
 
 
 def shaped(pattern: str, message: str, *, code: Code = Code.FIELD_FORM) -> Rule:

@@ -72,8 +72,6 @@ CLAUSE = (
     rf"|date={_DAY}|dates={_DAY}\.\.{_DAY}"
 )
 
-INSTANT = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z"
-
 
 def says(modifier: str) -> str:
     """Matches a schedule's text that has this modifier outside a quoted salt."""
@@ -87,7 +85,7 @@ def says_policy(key: str) -> str:
 
 LONGEST_WINDOW_H = DEFAULT_LIMITS.window_days * 24
 
-_PARAMETERS_OF = {
+PARAMETERS_OF = {
     "shape": ("skewEarly", "skewLate"),
     "lambda": ("exponential",),
     "dir": ("exponential",),
@@ -126,7 +124,7 @@ def _is_said(spec: Any, names: list[str]) -> bool:
 
 def belongs(parameter: str) -> Rule:
     """A parameter is set only for a distribution that has it."""
-    owners = _PARAMETERS_OF[parameter]
+    owners = PARAMETERS_OF[parameter]
     listed = ", ".join(f"'{owner}'" for owner in owners)
     return Rule(
         f"!has(self.params) || !has(self.params.{parameter}) || self.name in [{listed}]",
@@ -195,3 +193,34 @@ SCHEDULE_RULES = (
         code=Code.FIELD_FORM,
     ),
 )
+
+_CLAUSE_RULE = shaped(
+    CLAUSE,
+    "a clause is one of hours=8-18, dow=MON-FRI, dom=1-7, months=JAN,DEC, "
+    "between=22:00-06:00, date=2026-12-25, dates=2026-12-24..2026-12-31",
+)
+
+RULES: dict[str, tuple[Rule, ...]] = {
+    "spec": (
+        FUZZY_HAS_NO_ZONE,
+        said_twice("timezone", "tz"),
+        said_twice("window", "win"),
+        said_twice("distribution", "dist"),
+        said_twice("seed", "seed"),
+        said_twice("constraints.only", "only"),
+        said_twice("constraints.avoid", "avoid"),
+        said_twice("policy.concurrency", "policy"),
+        said_twice("policy.deadline", "policy"),
+        said_twice("policy.suspend", "policy"),
+    ),
+    "spec.schedule": SCHEDULE_RULES,
+    "spec.timezone": (shaped(ZONE, "a time zone is an IANA name such as Europe/Paris or UTC"),),
+    "spec.window.duration": (DURATION_RULE, AT_MOST_A_YEAR),
+    "spec.distribution": tuple(map(belongs, PARAMETERS_OF)),
+    "spec.distribution.params.sigma": (DURATION_RULE, MORE_THAN_NOTHING),
+    "spec.seed.salt": (shaped(NO_CONTROL_CHARACTERS, "a salt has no control characters"),),
+    "spec.constraints.only[]": (_CLAUSE_RULE,),
+    "spec.constraints.avoid[]": (_CLAUSE_RULE,),
+    "spec.policy.deadline": (DURATION_RULE,),
+}
+"""The rules of each field, in the order in which they are checked."""

@@ -13,9 +13,8 @@ from collections.abc import Iterator, Mapping
 
 from kron.core.errors import Code, did_you_mean, quoted
 from kron.kube.resource.problem import FieldProblem
-from kron.kube.resource.schema.definition import GROUP, NAME_RULE, VERSION
-from kron.kube.resource.schema.model import FieldType, SchemaField, is_match, texts
-from kron.kube.resource.schema.spec import LONGEST_NAME, SPEC
+from kron.kube.resource.schema.definition import GROUP, LONGEST_NAME, SPEC, VERSION
+from kron.kube.resource.schema.model import FieldType, SchemaField, texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +41,10 @@ METADATA_NAMES = (
 _TEXTS = (texts("labels"), texts("annotations"))
 _NAME = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _LONGEST_NAMESPACE = 63
+NAME_RULE = (
+    f"the name of a KronJob has at most {LONGEST_NAME} characters: "
+    "its Jobs are called <name>-<10 hex digits>"
+)
 _TYPES: dict[FieldType, tuple[Any, str]] = {
     FieldType.TEXT: (str, "text"),
     FieldType.INTEGER: (int, "a whole number"),
@@ -191,8 +194,6 @@ def _wrong_text(path: str, field: SchemaField, value: str) -> FieldProblem | Non
         message = f"{quoted(value)} is not one of {', '.join(field.choices)}"
         near = did_you_mean(value, field.choices)
         return FieldProblem(path, message, near, Code.VALUE_UNKNOWN)
-    if field.pattern and not is_match(field.pattern, value):
-        return FieldProblem(path, f"{quoted(value)} is not of the form {field.pattern}")
     return None
 
 
