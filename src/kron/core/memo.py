@@ -9,35 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kron.core.generic import Generic
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeVar
 
     Key = TypeVar("Key")
     Value = TypeVar("Value")
-else:
-    Key = Value = None
 
 MOST = 4096
 
 
-class Memo(Generic[Key, Value]):
-    """Keeps up to `MOST` values, then drops them all."""
+def remembered(make: Callable[[Key], Value]) -> Callable[[Key], Value]:
+    """`make`, which keeps up to `MOST` values, then drops them all."""
+    kept: dict[int, tuple[Key, Value]] = {}
 
-    __slots__ = ("_kept", "_make")
+    def look_up(key: Key) -> Value:
+        known = kept.get(id(key))
+        if known is None:
+            if len(kept) >= MOST:
+                kept.clear()
+            known = kept[id(key)] = (key, make(key))
+        return known[1]
 
-    def __init__(self, make: Callable[[Key], Value]) -> None:
-        self._make = make
-        self._kept: dict[int, tuple[Key, Value]] = {}
-
-    def __call__(self, key: Key) -> Value:
-        known = self._kept.get(id(key))
-        if known is not None:
-            return known[1]
-        if len(self._kept) >= MOST:
-            self._kept.clear()
-        made = self._make(key)
-        self._kept[id(key)] = (key, made)
-        return made
+    return look_up

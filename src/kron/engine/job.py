@@ -7,7 +7,7 @@ import hashlib
 from kron.core.errors import Code, KronError
 from kron.core.frozen import Frozen, derived
 from kron.core.instant import DAY_S, from_text
-from kron.core.memo import Memo
+from kron.core.memo import remembered
 from kron.core.schedule import Schedule
 
 MAX_OPEN_PERIODS = 10_000
@@ -47,7 +47,7 @@ class Job(Frozen):
         return hashlib.sha256(f"{self.identity}\n{period_id}".encode()).hexdigest()[:20]
 
 
-@Memo
+@remembered
 def _timing(schedule: Schedule) -> tuple[Schedule, str]:
     policy = schedule.policy
     if policy.suspend:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from kron.core.decision import ENGINE_VERSION, Decision, Trace, trace
 from kron.core.duration import SECOND_NS, format_duration
 from kron.core.instant import DAY_S, optional_text, to_date, to_text
-from kron.core.memo import Memo
+from kron.core.memo import remembered
 from kron.core.schedule import UTC_ZONE, Schedule
 from kron.logs.event import Event, Level
 from kron.logs.record import Record, joined, record
@@ -67,7 +67,7 @@ def decision_values(decision: Decision) -> dict[str, str]:
     }
 
 
-@Memo
+@remembered
 def _values_of_schedule(schedule: Schedule) -> dict[str, str]:
     """The fields that are the same for every period."""
     return {
