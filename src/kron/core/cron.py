@@ -59,6 +59,11 @@ class Field(Frozen):
     step: int = 1
     """The step of the star that the text starts with; 1 without one."""
 
+    @property
+    def is_every(self) -> bool:
+        """Whether it holds every value, with or without a star."""
+        return self.mask.bit_count() == self.kind.high - self.kind.low + 1
+
     def __str__(self) -> str:
         if not self.starred:
             return format_values(self.kind, self.mask)

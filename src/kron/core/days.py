@@ -16,7 +16,7 @@ from kron.core.bits import positions
 from kron.core.cron import Cron
 from kron.core.instant import FIRST_YEAR, LAST_YEAR, out_of_range, to_day
 
-_MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _EVERY_WEEK = 1 | 1 << 7 | 1 << 14 | 1 << 21 | 1 << 28
 
 # A few years more on each side: a wall clock may be a day ahead of or behind UTC, and a window
@@ -174,7 +174,7 @@ def select_days(
         leap, weekday = divmod(kind, 7)
         year = 0
         position = 0
-        for month, usual_length in enumerate(_MONTH_LENGTHS, start=1):
+        for month, usual_length in enumerate(MONTH_LENGTHS, start=1):
             length = usual_length + (leap if month == 2 else 0)
             if month_mask >> month & 1:
                 week = (dow_mask | dow_mask << 7) >> weekday & 0x7F

@@ -11,13 +11,7 @@ from itertools import pairwise
 
 from kron.core.bits import consecutive, positions
 from kron.core.cron import SHORTEST_RUN, Cron, Field
-from kron.core.distribution import (
-    Direction,
-    Exponential,
-    Normal,
-    SkewEarly,
-    SkewLate,
-)
+from kron.core.distribution import Direction, Exponential, Normal, SkewEarly, SkewLate
 from kron.core.duration import format_duration
 from kron.core.schedule import Schedule
 from kron.core.tokens import format_number
@@ -78,9 +72,9 @@ def describe_cron(cron: Cron) -> str:
     """When a cron expression matches: `at 02:30 on Monday to Friday in March`."""
     days = _days(cron)
     parts = [_times(cron.minute, cron.hour)]
-    if days != _EVERY_DAY or not _is_every(cron.hour):
+    if days != _EVERY_DAY or not cron.hour.is_every:
         parts.append(days)
-    if not _is_every(cron.month):
+    if not cron.month.is_every:
         names = [_MONTHS[value - 1] for value in _values(cron.month)]
         parts.append(f"in {_listed(_runs(_values(cron.month), names))}")
     return " ".join(filter(None, parts))
@@ -94,7 +88,7 @@ def _times(minute: Field, hour: Field) -> str:
     spoken = f"at {_counted('minute', minutes)}"
     if step := _even_step(minute):
         spoken = "every minute" if step == 1 else f"every {step} minutes"
-    if _is_every(hour):
+    if hour.is_every:
         return spoken if step else f"{spoken} of every hour"
     if step := _even_step(hour):
         return f"{spoken} of every {_ordinal(step)} hour from 00 on"
@@ -102,12 +96,11 @@ def _times(minute: Field, hour: Field) -> str:
 
 
 def _days(cron: Cron) -> str:
-    month_days = (
-        ""
-        if _is_every(cron.day_of_month)
-        else f"{_counted('day', _values(cron.day_of_month))} of the month"
-    )
-    week_days = "" if _is_every(cron.day_of_week) else _days_of_week(cron.day_of_week)
+    month_days = week_days = ""
+    if not cron.day_of_month.is_every:
+        month_days = f"{_counted('day', _values(cron.day_of_month))} of the month"
+    if not cron.day_of_week.is_every:
+        week_days = _days_of_week(cron.day_of_week)
     if not month_days and not week_days:
         return _EVERY_DAY
     if not month_days or not week_days:
@@ -125,10 +118,6 @@ def _days_of_week(field: Field) -> str:
 
 def _values(field: Field) -> list[int]:
     return list(positions(field.mask))
-
-
-def _is_every(field: Field) -> bool:
-    return len(_values(field)) == field.kind.high - field.kind.low + 1
 
 
 def _even_step(field: Field) -> int:

@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from kron.core.cron import (
-    DAY_OF_MONTH,
-    DAY_OF_WEEK,
-    MONTH,
-    Field,
-    format_values,
-    parse_field,
-)
+from kron.core.cron import DAY_OF_MONTH, DAY_OF_WEEK, MONTH, format_values, parse_field
+from kron.core.days import MONTH_LENGTHS
 from kron.core.schedule import Schedule
 from kron.core.year import Year
 from kron.lint.remark import Advice, Remark
 from kron.lint.wording import date_text, listed
 
-_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _SURE_DAYS = 28
 _SHOWN_DAYS = 3
 
@@ -38,7 +31,7 @@ def day_remarks(schedule: Schedule, words: list[str], year: Year) -> Iterator[Re
             f"{by_month} and every {by_week}, such as {_next_days(schedule, year)}",
             f"to require both, write {by_month} {schedule.cron.month} * @only(dow={by_week})",
         )
-    elif restricts(month) and restricts(week):
+    elif not month.is_every and not week.is_every:
         starred, word = (month, words[2]) if month.starred else (week, words[4])
         plain = format_values(starred.kind, starred.mask)
         yield Remark(
@@ -67,7 +60,7 @@ def _lacking(schedule: Schedule, word: str, year: Year) -> Iterator[Remark]:
         return
     months = [
         month
-        for month, length in enumerate(_LENGTHS, start=1)
+        for month, length in enumerate(MONTH_LENGTHS, start=1)
         if cron.month.mask >> month & 1 and length < late[-1]
     ]
     if not months:
@@ -87,9 +80,3 @@ def _lacking(schedule: Schedule, word: str, year: Year) -> Iterator[Remark]:
 def _next_days(schedule: Schedule, year: Year) -> str:
     days = schedule.nominals.wall.days.onwards(year.today(schedule.zone))
     return listed([date_text(day) for day in islice(days, _SHOWN_DAYS)])
-
-
-def restricts(field: Field) -> bool:
-    """Whether a field excludes values, with or without a star."""
-    kind = field.kind
-    return field.mask.bit_count() < kind.high - kind.low + 1

@@ -18,7 +18,6 @@ from kron.core.feasibility import Feasibility, feasibility
 from kron.core.instant import DAY_S, to_datetime
 from kron.core.schedule import Schedule
 from kron.core.year import Year
-from kron.lint.days import restricts
 
 _CERTAIN = 1 - 1e-9
 _MOST_TIMES = 48
@@ -233,9 +232,9 @@ def _beyond_cron(cron: Cron) -> tuple[ClauseKind, ...]:
     If both day fields are restricted, either is enough, so a second restriction needs `@only`.
     """
     kinds = [ClauseKind.DATES]
-    if restricts(cron.day_of_month):
+    if not cron.day_of_month.is_every:
         kinds.append(ClauseKind.DAYS_OF_WEEK)
-    if restricts(cron.day_of_week):
+    if not cron.day_of_week.is_every:
         kinds.append(ClauseKind.DAYS_OF_MONTH)
     return tuple(kinds)
 

@@ -61,7 +61,7 @@ def step_remarks(schedule: Schedule, words: list[str], year: Year) -> Iterator[R
             continue
         if kind is DAY_OF_MONTH:
             # If the day of week is restricted too, `days` warns about both fields.
-            if schedule.cron.day_of_week.mask.bit_count() == 7:
+            if schedule.cron.day_of_week.is_every:
                 yield from _restarting(schedule, step, year)
         elif step.wrap != step.size and _rounds_meet(schedule, kind, year):
             yield _uneven(step)
