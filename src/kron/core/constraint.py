@@ -11,6 +11,7 @@ from enum import StrEnum
 from functools import reduce
 from operator import or_
 
+from kron.core.bits import lowest
 from kron.core.cron import DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MONTH, FieldKind, format_values
 from kron.core.frozen import Frozen
 from kron.core.instant import DAY_S, to_date
@@ -111,7 +112,7 @@ class Filter:
         self._wanted_days = []
         self.minutes = _EVERY_MINUTE & ~_any_minute(avoided_times)
         """The minutes of the day that the clauses about the time of day leave, as a mask."""
-        for clauses in _by_kind(constraints.only):
+        for clauses in by_kind(constraints.only):
             if clauses[0].is_about_time_of_day:
                 self.minutes &= _any_minute(clauses)
             else:
@@ -133,12 +134,11 @@ class Filter:
     def accepted_seconds(self) -> list[tuple[int, int]]:
         """The times of day left by the other clauses: (first, end) in seconds from midnight."""
         runs = []
-        minute = 0
-        while rest := self.minutes >> minute:
-            first = minute + (rest & -rest).bit_length() - 1
-            gaps = ~(self.minutes >> first)
-            minute = first + (gaps & -gaps).bit_length() - 1
-            runs.append((first * 60, minute * 60))
+        end = 0
+        while rest := self.minutes >> end:
+            first = end + lowest(rest)
+            end = first + lowest(~(self.minutes >> first))
+            runs.append((first * 60, end * 60))
         return runs
 
     def rejection(self, wall_s: int) -> str | None:
@@ -153,13 +153,14 @@ class Filter:
         for clause in self._constraints.avoid:
             if holds(clause):
                 return f"inside avoid({clause})"
-        for clauses in _by_kind(self._constraints.only):
+        for clauses in by_kind(self._constraints.only):
             if not any(map(holds, clauses)):
                 return f"outside only({';'.join(map(str, clauses))})"
         return None
 
 
-def _by_kind(clauses: tuple[Clause, ...]) -> Iterator[list[Clause]]:
+def by_kind(clauses: tuple[Clause, ...]) -> Iterator[list[Clause]]:
+    """The clauses that are alternatives to one another."""
     for kind in ClauseKind:
         of_kind = [clause for clause in clauses if clause.kind is kind]
         if of_kind:

@@ -7,9 +7,10 @@ year takes a few operations and no walk from period to period.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 
-from kron.core.constraint import Clause, ClauseKind, Constraints
+from kron.core.constraint import Clause, ClauseKind, Constraints, by_kind
 from kron.core.days import Days, select_days
 from kron.core.frozen import Frozen, derived
 from kron.core.instant import DAY_S, LAST_S, to_seconds
@@ -89,13 +90,10 @@ class Year:
 
     def allowed_days(self, constraints: Constraints, without: tuple[ClauseKind, ...] = ()) -> int:
         """The days that the clauses about days leave, except clauses of the kinds in `without`."""
-        wanted: dict[ClauseKind, int] = {}
-        for clause in constraints.only:
-            if not clause.is_about_time_of_day and clause.kind not in without:
-                wanted[clause.kind] = wanted.get(clause.kind, 0) | self._clause_days(clause)
         allowed = (1 << _ALL_DAYS) - 1
-        for days in wanted.values():
-            allowed &= days
+        for clauses in by_kind(constraints.only):
+            if not clauses[0].is_about_time_of_day and clauses[0].kind not in without:
+                allowed &= reduce(or_, map(self._clause_days, clauses))
         for clause in constraints.avoid:
             if not clause.is_about_time_of_day and clause.kind not in without:
                 allowed &= ~self._clause_days(clause)

@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 from kron.core.errors import Code, ParseError, did_you_mean, quoted
 from kron.core.frozen import Frozen
@@ -184,15 +184,7 @@ def load_zone(key: str) -> Zone:
             # KeyError: unknown. OSError: a directory, or a name too long. ValueError: a path
             # that climbs, a NUL byte, or a file that is no time zone.
             pass
-    raise ParseError.single(
-        key,
-        Code.ZONE_UNKNOWN,
-        f"{quoted(key)} is not the name of an IANA time zone",
-        fix=_nearest_zone(key) or "for example Europe/Paris, or leave @tz out for UTC",
-    )
-
-
-def _nearest_zone(key: str) -> str:
-    from zoneinfo import available_timezones
-
-    return did_you_mean(key, available_timezones())
+    message = f"{quoted(key)} is not the name of an IANA time zone"
+    fix = did_you_mean(key, available_timezones())
+    fix = fix or "for example Europe/Paris, or leave @tz out for UTC"
+    raise ParseError.single(key, Code.ZONE_UNKNOWN, message, fix=fix)
