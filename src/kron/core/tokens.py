@@ -144,7 +144,8 @@ def _has_bare_space(body: str) -> bool:
 def is_fuzzy(text: str) -> bool:
     """Whether a schedule begins with a word, as fuzzy ones do, and not with a cron field.
 
-    It is not in `kron.fuzzy`, so that reading cron does not load that package.
+    One letter alone is no word: other crons have H, L and W, which the core refuses. This is not in
+    `kron.fuzzy`, so that reading cron does not load that package.
     """
     start = text.lstrip(" \t")[:2]
     return len(start) == 2 and start.isascii() and start.isalpha()

@@ -45,10 +45,9 @@ class Tally(Frozen):
     @property
     def cells(self) -> tuple[tuple[int, ...], ...]:
         """Firings by weekday, Monday first, and by hour."""
-        hours = _summed(self.counts, HOUR_S // self.slot_s)
-        return tuple(
-            hours[first : first + HOURS_A_DAY] for first in range(0, len(hours), HOURS_A_DAY)
-        )
+        size = HOUR_S // self.slot_s
+        hours = [sum(self.counts[i : i + size]) for i in range(0, len(self.counts), size)]
+        return tuple(tuple(hours[i : i + HOURS_A_DAY]) for i in range(0, len(hours), HOURS_A_DAY))
 
     @property
     def by_hour(self) -> tuple[int, ...]:
@@ -75,7 +74,3 @@ class Tally(Frozen):
 def second_of_week(instant_s: int) -> int:
     """The seconds since the last Monday began, in UTC."""
     return (instant_s + _EPOCH_SECOND_OF_WEEK) % WEEK_S
-
-
-def _summed(counts: tuple[int, ...], size: int) -> tuple[int, ...]:
-    return tuple(sum(counts[first : first + size]) for first in range(0, len(counts), size))

@@ -19,7 +19,6 @@ from kron.fuzzy.expression import Expression, parse
 from kron.fuzzy.problem import FuzzyProblem
 from kron.fuzzy.scatter import scattered
 
-# One letter alone is left to the core: other crons have H, L and W, which it refuses by name.
 _FIRST_MODIFIER = re.compile(r"(?<![^ \t])@")
 _ANY_CRON = "0 0 * * *"
 _ROOM_FOR_CRON = 64
@@ -35,8 +34,6 @@ class Baseline(Frozen):
 
 def parse_schedule(text: str, *, identity: str, limits: Limits = DEFAULT_LIMITS) -> Schedule:
     """The schedule that `text` says; a `ParseError` that lists all of its problems otherwise."""
-    if not is_fuzzy(text):
-        return parser.parse_schedule(text, limits)
     return read_baseline(text, identity=identity, limits=limits).schedule
 
 

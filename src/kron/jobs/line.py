@@ -16,25 +16,19 @@ from kron.core.errors import (
     KronError,
     ParseError,
     Problem,
+    attempt,
     did_you_mean,
     quoted,
 )
 from kron.core.frozen import Frozen
 from kron.core.limits import DEFAULT_LIMITS, Limits
 from kron.core.schedule import Schedule
-from kron.core.tokens import (
-    STRING,
-    TOKEN,
-    Token,
-    is_fuzzy,
-    past_all,
-)
+from kron.core.tokens import STRING, TOKEN, Token, check_text, is_fuzzy, past_all
 from kron.engine.job import check_open_periods
 from kron.jobs.entry import Entry, read_schedule
 from kron.jobs.fields import FIELDS, LIMIT_FIELDS, REPEATABLE, REQUIRED
 from kron.jobs.quoting import quoted_value, split_words, unquoted
 from kron.jobs.task import DEFAULT_GRACE_NS, DEFAULT_SHELL, Task
-from kron.jobs.text import check_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +78,7 @@ class LineReader:
 
     def read(self, text: str, *, path: str, line: int, identify: Identify) -> Entry:
         """The entry of a line (without its line break); a `ParseError` with all of its problems."""
-        check_line(text, self._limits)
+        check_text(text, self._limits, "line")
         problems: list[Problem] = []
         schedule_text, fields_start = self._known_head(text) or _head(text, problems)
         values = _fields(text, fields_start, problems)
@@ -112,22 +106,20 @@ class LineReader:
         return head, len(head)
 
     def _schedule(self, text: str, identity: str, problems: list[Problem]) -> Schedule | None:
-        try:
-            return self._parsed(text, identity)
-        except ParseError as error:
-            problems.extend(error.problems)
-        except KronError as error:
-            problems.append(Problem(error.code, error.message, 0, len(text), error.fix))
-        return None
-
-    def _parsed(self, text: str, identity: str) -> Schedule:
         key = text.strip(" \t")
-        schedule = self._schedules.get(key)
-        if schedule is None:
+        if known := self._schedules.get(key):
+            return known
+        try:
             schedule = read_schedule(text, identity, self._limits)
             check_open_periods(schedule, "this job")
-            if not is_fuzzy(text):  # which depends on the identity
-                self._schedules[key] = schedule
+        except ParseError as error:
+            problems.extend(error.problems)
+            return None
+        except KronError as error:
+            problems.append(Problem(error.code, error.message, 0, len(text), error.fix))
+            return None
+        if not is_fuzzy(text):  # which depends on the identity
+            self._schedules[key] = schedule
         return schedule
 
 
@@ -232,11 +224,8 @@ def _fields(text: str, start: int, problems: list[Problem]) -> dict[str, Any]:
 def _value(token: Token, problems: list[Problem]) -> Value | None:
     if not token.text.startswith('"'):
         return Value(token.text, token, is_quoted=False)
-    try:
-        return Value(unquoted(token.text), token, is_quoted=True)
-    except ParseError as error:
-        problems.extend(problem.shifted(token.start) for problem in error.problems)
-        return None
+    plain = attempt(problems, unquoted, token.text, token.start)
+    return None if plain is None else Value(plain, token, is_quoted=True)
 
 
 def _may_stand(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from kron.core.errors import Code, Problem
 from kron.core.limits import Limits
-from kron.core.tokens import check_text
 from kron.jobs.finding import Finding
 
 _SHOWN_BYTES = 1_000
@@ -37,11 +36,6 @@ def read_text(data: bytes, path: str, limits: Limits) -> str | Finding:
     else:
         return text
     return Finding.of_problem(problem, path=path, line=1, text=first)
-
-
-def check_line(line: str, limits: Limits) -> None:
-    """A `ParseError` for a line that is too long, or holds a character that no line may hold."""
-    check_text(line, limits, "line")
 
 
 def says_nothing(line: str) -> bool:

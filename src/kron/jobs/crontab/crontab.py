@@ -17,16 +17,9 @@ from kron.core.frozen import Frozen
 from kron.core.limits import DEFAULT_LIMITS, Limits
 from kron.core.parser import parse_schedule
 from kron.core.schedule import Schedule
-from kron.core.tokens import Token
+from kron.core.tokens import Token, check_text
 from kron.jobs.crontab.environment import Environment, HomeOf
-from kron.jobs.crontab.line import (
-    REBOOT,
-    JobLine,
-    Setting,
-    is_anacron,
-    read_job,
-    read_setting,
-)
+from kron.jobs.crontab.line import REBOOT, JobLine, Setting, is_anacron, read_job, read_setting
 from kron.jobs.crontab.names import Names, name_of
 from kron.jobs.crontab.note import NoteCode, Notes
 from kron.jobs.document import KEPT_FINDINGS
@@ -35,7 +28,7 @@ from kron.jobs.fields import FIELDS
 from kron.jobs.finding import Finding, findings_of
 from kron.jobs.identity import Node
 from kron.jobs.task import Task
-from kron.jobs.text import check_line, read_text, says_nothing
+from kron.jobs.text import read_text, says_nothing
 
 POLICY = "@policy(concurrency=allow)"
 """cron starts a run whether or not the run before it has ended."""
@@ -186,7 +179,7 @@ class _CrontabReader:
     def _line(self, number: int, text: str) -> CrontabLine:
         notes = Notes(self._path, number, text)
         try:
-            check_line(text, self._limits)
+            check_text(text, self._limits, "line")
             setting = read_setting(text)
             if setting is not None:
                 self._count("settings", text, setting.name)
