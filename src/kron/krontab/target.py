@@ -1,4 +1,4 @@
-"""The file that add and remove edit: its path, its old text and its new text."""
+"""The file that add and remove edit: finds it, changes it and reports the change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from kron.console.parser import path as path_argument
 from kron.console.report import difference_line
 from kron.console.terminal import Terminal
 from kron.core.errors import Code, KronError
-from kron.core.frozen import Frozen
 from kron.jobs.configuration import SYSTEM_DIRECTORY, USER_DIRECTORY, Configuration
 from kron.jobs.document import Document, read_document
 from kron.jobs.editing import current_bytes, edit_file
@@ -42,30 +41,17 @@ def add_target(parser: ArgumentParser) -> None:
     )
 
 
-class FileChange(Frozen):
-    """The change that an edit made to a file, or would make."""
-
-    path: str
-    before: str
-    after: str
-    is_written: bool
-
-    def difference(self) -> list[str]:
-        """The lines of a unified diff."""
-        from difflib import unified_diff
-
-        before, after = _lines(self.before), _lines(self.after)
-        shown = list(unified_diff(before, after, self.path, self.path, lineterm=""))
-        return [line for each in shown for line in each.split("\n")]
-
-
 def change_file(
-    arguments: Namespace, change: Callable[[Document], str], *, creates: bool = True
-) -> FileChange:
-    """Apply `change` to the file, unless this is a dry run.
+    action: str,
+    names: list[str],
+    change: Callable[[Document], str],
+    arguments: Namespace,
+    terminal: Terminal,
+) -> int:
+    """Add or remove jobs by `change`, and report that; returns the exit code.
 
-    A missing file counts as empty; `creates` says whether it may be created. The new text is read
-    before it is written, so that an edit never adds an error to a file.
+    A dry run only shows the difference. A missing file counts as empty, and only `add` creates it.
+    The new text is read before it is written, so that an edit never adds an error to a file.
     """
     path = _path(arguments)
     access = own_access(insecure=arguments.allow_insecure_config)
@@ -83,37 +69,37 @@ def change_file(
     if arguments.file and not os.path.isdir(directory):  # noqa: PTH112
         message = f"there is no directory {directory}"
         raise KronError(Code.FILE_MISSING, message, fix=f"mkdir -p {directory}")
-    if arguments.dry_run or not (creates or os.path.exists(path)):  # noqa: PTH110
+    if arguments.dry_run or not (action == "add" or os.path.exists(path)):  # noqa: PTH110
         checked(current_bytes(path, access))
     else:
         os.makedirs(directory, mode=0o755, exist_ok=True)  # noqa: PTH103
         edit_file(path, access, checked)
-    before, after = texts
-    return FileChange(path, before, after, is_written=not arguments.dry_run)
-
-
-def report_change(
-    change: FileChange, action: str, names: list[str], arguments: Namespace, terminal: Terminal
-) -> None:
-    """Report the edit; in a dry run, show the difference."""
     if arguments.format == "json":
         terminal.print_json(
             {
                 "schema": "krontab.edit/1",
                 "action": action,
                 "jobs": names,
-                "path": change.path,
-                "written": change.is_written,
-                "diff": change.difference(),
+                "path": path,
+                "written": not arguments.dry_run,
+                "diff": _difference(path, *texts),
             }
         )
-        return
-    if change.is_written:
-        done = {"add": "added", "remove": "removed"}[action]
-        where = "to" if action == "add" else "from"
-        terminal.print(f"{done} {', '.join(names)} {where} {change.path}")
-        return
-    terminal.print(*(difference_line(line, terminal.styled) for line in change.difference()))
+    elif arguments.dry_run:
+        difference = _difference(path, *texts)
+        terminal.print(*(difference_line(line, terminal.styled) for line in difference))
+    else:
+        done = "added {} to {}" if action == "add" else "removed {} from {}"
+        terminal.print(done.format(", ".join(names), path))
+    return 0
+
+
+def _difference(path: str, before: str, after: str) -> list[str]:
+    """The lines of a unified diff."""
+    from difflib import unified_diff
+
+    shown = unified_diff(_lines(before), _lines(after), path, path, lineterm="")
+    return [line for each in shown for line in each.split("\n")]
 
 
 def _lines(text: str) -> list[str]:

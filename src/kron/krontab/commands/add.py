@@ -15,7 +15,7 @@ from kron.jobs.entry import read_schedule
 from kron.jobs.fields import FIELDS, REPEATABLE
 from kron.jobs.line import compose
 from kron.jobs.quoting import join_words
-from kron.krontab.target import add_target, change_file, report_change
+from kron.krontab.target import add_target, change_file
 
 DESCRIPTION = """\
 Add a job at the end of a file, which is created if it does not exist. The job comes from options,
@@ -63,10 +63,8 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     if not new.entries:
         raise KronError(Code.FIELD_MISSING, "standard input has no job")
     lines = new.text.removesuffix("\n")
-    change = change_file(arguments, lambda document: document.with_lines(lines))
     names = [entry.name for entry in new.entries]
-    report_change(change, "add", names, arguments, terminal)
-    return 0
+    return change_file("add", names, lambda file: file.with_lines(lines), arguments, terminal)
 
 
 def _has_options(arguments: Namespace) -> bool:

@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from kron.console.parser import Parser, add_format
 from kron.console.terminal import Terminal
-from kron.krontab.target import add_target, change_file, report_change
+from kron.krontab.target import add_target, change_file
 
 DESCRIPTION = """\
 Remove the line of a job from a file. The rest of the file does not change by a byte. krond reads it
@@ -24,6 +24,5 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    change = change_file(arguments, lambda document: document.without(arguments.job), creates=False)
-    report_change(change, "remove", [arguments.job], arguments, terminal)
-    return 0
+    name = arguments.job
+    return change_file("remove", [name], lambda file: file.without(name), arguments, terminal)
