@@ -62,13 +62,13 @@ class CountedBackoff(Backoff):
     """Short waits, counted."""
 
     def __init__(self) -> None:
-        super().__init__(first_s=0.001, longest_s=0.004)
+        super().__init__()
         self.waits: list[float | None] = []
         self.resets = 0
 
     def next_s(self, asked_s: float | None = None) -> float:
         self.waits.append(asked_s)
-        return super().next_s()
+        return super().next_s() / 500
 
     def reset(self) -> None:
         self.resets += 1
@@ -89,7 +89,7 @@ class Scene:
             "ns",
             self.cache,
             silence_s=silence_s,
-            observe_restart=self.restarts.append,
+            observe_restart=lambda reason, _: self.restarts.append(reason),
             backoff=self.backoff,
         )
 

@@ -1,4 +1,4 @@
-"""The roster: members and Jobs, told of in whatever order."""
+"""The roster: members and their Jobs, which arrive in any order."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def test_the_owner_is_told_by_uid_not_by_name() -> None:
     assert roster.put_run(run("job", T0, owner_uid="u1")) is None
     assert roster.put_run(run("mine", T0, owner_uid="u2")) is member
     assert [each.name for each in member.own_runs()] == ["mine"]
-    assert roster.drop_run("ns", "job", "report") is None
-    assert roster.drop_run("ns", "mine", "report") is member
+    assert roster.drop_run(run("job", T0)) is None
+    assert roster.drop_run(run("mine", T0)) is member
 
 
 def test_a_kronjob_made_anew_finds_the_jobs_but_does_not_own_them() -> None:
@@ -63,6 +63,6 @@ def test_jobs_that_are_no_longer_listed_are_forgotten_in_that_namespace_only() -
 
 def test_what_is_unknown_is_dropped_without_a_word() -> None:
     roster = ClusterRoster()
-    assert roster.drop_run("ns", "nobody", "report") is None
+    assert roster.drop_run(run("nobody", T0)) is None
     assert roster.get(("ns", "report")) is None
     assert list(roster) == []

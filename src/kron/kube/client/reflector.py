@@ -59,18 +59,17 @@ _LONGEST_ASKED_S = 60.0
 class Backoff:
     """Waits of 0.25 s, doubling to 3 s, each with jitter: between a half and the whole of it."""
 
-    def __init__(self, first_s: float = _FIRST_S, longest_s: float = _LONGEST_S) -> None:
-        self._first_s = self._next_s = first_s
-        self._longest_s = longest_s
+    def __init__(self) -> None:
+        self._next_s = _FIRST_S
 
     def reset(self) -> None:
         """Begin with the shortest wait again, after a success."""
-        self._next_s = self._first_s
+        self._next_s = _FIRST_S
 
     def next_s(self, asked_s: float | None = None) -> float:
         """The next wait; at least `asked_s`, if the server asks for that."""
         wait_s = self._next_s * (0.5 + random() / 2)  # noqa: S311
-        self._next_s = min(2 * self._next_s, self._longest_s)
+        self._next_s = min(2 * self._next_s, _LONGEST_S)
         return max(wait_s, min(asked_s or 0.0, _LONGEST_ASKED_S))
 
 
@@ -86,13 +85,11 @@ class Reflector:
         *,
         selector: str = "",
         silence_s: float = 120,
-        observe_restart: Callable[[str], None],
+        observe_restart: Callable[[str, str], None],
         backoff: Backoff | None = None,
     ) -> None:
         self.synced = asyncio.Event()
         """Set once the sink has had a complete list."""
-        self.trouble = ""
-        """The full text of the last error."""
         self._client = client
         self._resource = resource
         self._namespace = namespace
@@ -100,6 +97,7 @@ class Reflector:
         self._selector = selector
         self._silence_s = silence_s
         self._observe_restart = observe_restart
+        """Takes why a watch is restarted, in one word, and the text of the error if it was one."""
         self._backoff = backoff or Backoff()
         self._listing = asyncio.Lock()
         self._version = ""
@@ -120,10 +118,11 @@ class Reflector:
             try:
                 if not self._version:
                     self._version = await self._list(is_watched=False)
-                reason, wait_s = await self._watch()
+                wait_s = await self._watch()
+                self._observe_restart("end", "")
             except ApiError as error:
                 reason, wait_s = self._after(error)
-            self._observe_restart(reason)
+                self._observe_restart(reason, str(error))
             await asyncio.sleep(wait_s)
 
     async def refresh(self) -> None:
@@ -174,8 +173,8 @@ class Reflector:
         self._versions[key] = version
         self._sink.put(obj)
 
-    async def _watch(self) -> tuple[str, float]:
-        """Follow one watch to its end: why it ended, and how long to wait before the next."""
+    async def _watch(self) -> float:
+        """Follow one watch to its end; how long to wait before the next."""
         loop = asyncio.get_running_loop()
         began_s = loop.time()
         has_events = False
@@ -194,12 +193,11 @@ class Reflector:
                     has_events = True
                     self._take(kind, obj)
         finally:
-            if has_events or loop.time() - began_s >= _LIVED_S:
+            has_worked = has_events or loop.time() - began_s >= _LIVED_S
+            if has_worked:
                 self._backoff.reset()
                 self._failures = 0
-        if has_events or loop.time() - began_s >= _LIVED_S:
-            return "end", 0.0
-        return "end", self._backoff.next_s()
+        return 0.0 if has_worked else self._backoff.next_s()
 
     def _take(self, kind: str, obj: Object) -> None:
         """Take an event of a watch."""
@@ -227,7 +225,6 @@ class Reflector:
     def _after(self, error: ApiError) -> tuple[str, float]:
         """Decide how to continue after an error: the reason to report, and how long to wait."""
         self._failures += 1
-        self.trouble = str(error)
         # If the server's storage was restored from a backup, a watch waits in silence for a version
         # that comes much later. So a silent watch is not resumed at its version.
         is_resumable = error.status in _RESUMABLE and error.reason not in (MALFORMED, SILENT)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from kron.core.errors import Code, KronError
 from kron.kube.api_object import Object
 from kron.kube.client.reflector import is_older
-from kron.kube.operator.condition import says_invalid, trouble_of
+from kron.kube.operator.condition import INVALID_SPEC, says_invalid, trouble_of
 from kron.kube.operator.event_sender import EventSender
 from kron.kube.operator.job_cleanup import JobCleanup
 from kron.kube.operator.member import ClusterMember
@@ -200,7 +200,7 @@ class ClusterEnrolment:
             error=member.invalid,
         )
         if not says_invalid(member):
-            self._events.invalid(member)
+            self._events.say(member, "Warning", INVALID_SPEC, member.invalid)
 
     def _remove(self, member: ClusterMember) -> None:
         member.is_gone = True
@@ -232,8 +232,7 @@ class Jobs:
         self._changed(self._roster.put_run(read_run(obj)))
 
     def drop(self, obj: Object) -> None:
-        run = read_run(obj)
-        self._changed(self._roster.drop_run(run.namespace, run.name, run.kronjob))
+        self._changed(self._roster.drop_run(read_run(obj)))
 
     def keep(self, names: set[Key], namespace: str | None) -> None:
         """These are all that there are."""

@@ -13,15 +13,12 @@ from collections.abc import Callable
 
 from kron.core.duration import SECOND_NS
 from kron.core.instant import to_text
-from kron.engine.actions import Outcome, Settle, SettleMany
 from kron.kube.client.client import Client
 from kron.kube.client.errors import ApiError
 from kron.kube.client.resources import EVENTS
-from kron.kube.operator.condition import Trouble
 from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.metrics import Metrics
 from kron.kube.resource.kronjob import API_VERSION, KIND
-from kron.kube.resource.run import JobRun
 from kron.waking.clock import Clock
 
 COMPONENT = "kron-operator"
@@ -58,49 +55,26 @@ class EventSender:
         self._said: OrderedDict[tuple[str, str, str], int] = OrderedDict()
         self._sequence = 0
 
-    def started(self, member: ClusterMember, run: JobRun) -> None:
-        """A Job was made."""
-        self._say(member, "Normal", "JobCreated", f"Created Job {run.name} for {run.period}")
-
-    def replaced(self, member: ClusterMember, run: JobRun, new_job: str) -> None:
-        """A Job is deleted for the sake of another."""
-        self._say(member, "Normal", "JobReplaced", f"Deleted Job {run.name} to make {new_job}")
-
-    def settled(self, member: ClusterMember, action: Settle, active_job: str) -> None:
-        """A period ended without a Job."""
-        reason = action.reason
-        if action.outcome is Outcome.SKIPPED and active_job:
-            reason = f"{reason} ({active_job})"
-        self._ended(member, action.decision.period_id, action.outcome, reason)
-
-    def settled_many(self, member: ClusterMember, action: SettleMany) -> None:
-        """Many periods were missed."""
-        self._say(
-            member,
-            "Warning",
-            "Missed",
-            f"Missed periods, {action.count} from {to_text(action.first_s)} to "
-            f"{to_text(action.last_s)}: {action.reason}",
-        )
-
-    def not_started(
-        self, member: ClusterMember, period: str, outcome: Outcome, reason: str
+    def say(
+        self, member: ClusterMember, kind: str, reason: str, message: str, *, repeated: bool = False
     ) -> None:
-        """A period that was decided on ended without a Job."""
-        self._ended(member, period, outcome, reason)
-
-    def trouble(self, member: ClusterMember, period: str, trouble: Trouble) -> None:
-        """A Job cannot be made, or not yet."""
-        self._say(member, "Warning", trouble.reason, f"Job for {period}: {trouble.message}")
-
-    def invalid(self, member: ClusterMember) -> None:
-        """The spec is invalid."""
-        self._say(member, "Warning", "InvalidSpec", member.invalid)
-
-    def suspended(self, member: ClusterMember, *, suspend: bool) -> None:
-        """It was suspended, or taken up again."""
-        reason = "Suspended" if suspend else "Resumed"
-        self._say(member, "Normal", reason, f"Scheduling is {reason.lower()}", repeated=True)
+        """Send an Event soon, unless the same one was sent lately and `repeated` is False."""
+        message = message[:_LONGEST_MESSAGE]
+        now_s = self._clock.now_ns() // SECOND_NS
+        said = (member.metadata.uid, reason, message)
+        if not repeated and now_s - self._said.get(said, -REPEATED_AFTER_S) < REPEATED_AFTER_S:
+            return
+        self._said[said] = now_s
+        self._said.move_to_end(said)
+        if len(self._said) > _MOST_REMEMBERED:
+            self._said.popitem(last=False)
+        if len(self._waiting) >= MOST_WAITING:
+            self._metrics.event_dropped()
+            return
+        event = self._event(member, kind, reason, message, to_text(now_s))
+        body = json.dumps(event, separators=(",", ":")).encode()
+        self._waiting.append((member.metadata.namespace, body))
+        self._arrived.set()
 
     async def run(self) -> None:
         """Send what there is to say, for ever."""
@@ -129,29 +103,6 @@ class EventSender:
             await self._client.create(EVENTS, namespace, body, is_brief=True)
         except ApiError:
             self._metrics.event_dropped()  # the log has it; an Event is not worth a second try
-
-    def _ended(self, member: ClusterMember, period: str, outcome: Outcome, reason: str) -> None:
-        self._say(member, "Warning", outcome.value.capitalize(), f"Period {period}: {reason}")
-
-    def _say(
-        self, member: ClusterMember, kind: str, reason: str, message: str, *, repeated: bool = False
-    ) -> None:
-        message = message[:_LONGEST_MESSAGE]
-        now_s = self._clock.now_ns() // SECOND_NS
-        said = (member.metadata.uid, reason, message)
-        if not repeated and now_s - self._said.get(said, -REPEATED_AFTER_S) < REPEATED_AFTER_S:
-            return
-        self._said[said] = now_s
-        self._said.move_to_end(said)
-        if len(self._said) > _MOST_REMEMBERED:
-            self._said.popitem(last=False)
-        if len(self._waiting) >= MOST_WAITING:
-            self._metrics.event_dropped()
-            return
-        event = self._event(member, kind, reason, message, to_text(now_s))
-        body = json.dumps(event, separators=(",", ":")).encode()
-        self._waiting.append((member.metadata.namespace, body))
-        self._arrived.set()
 
     def _event(
         self, member: ClusterMember, kind: str, reason: str, message: str, time: str

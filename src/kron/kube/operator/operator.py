@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from functools import partial
 
 import kron
 from kron.core.duration import SECOND_NS
@@ -254,34 +255,23 @@ class Operator:
         self._journal.error("hold the lease", trouble, level=Level.WARN)
 
     def _make_reflectors(self, client: Client) -> Iterator[Reflector]:
-        for namespace in self._settings.namespaces or (None,):
-            for resource, sink, selector in (
-                (KRONJOBS, self._enrolment, ""),
-                (JOBS, self._jobs, NAME_LABEL),
-            ):
-                yield self._reflector(client, resource, namespace, sink, selector)
-
-    def _reflector(
-        self,
-        client: Client,
-        resource: Resource,
-        namespace: str | None,
-        sink: Sink,
-        selector: str,
-    ) -> Reflector:
-        def observe(reason: str) -> None:
-            if reason == "end":
-                return  # the API server ends every watch after some minutes
-            self._metrics.watch_restarted(resource.plural)
-            self._journal.error(f"watch {resource.plural}", reflector.trouble, level=Level.WARN)
-
-        reflector = Reflector(
-            client,
-            resource,
-            namespace,
-            sink,
-            selector=selector,
-            silence_s=self._settings.watch_silence_s,
-            observe_restart=observe,
+        watched: tuple[tuple[Resource, Sink, str], ...] = (
+            (KRONJOBS, self._enrolment, ""),
+            (JOBS, self._jobs, NAME_LABEL),
         )
-        return reflector
+        for namespace in self._settings.namespaces or (None,):
+            for resource, sink, selector in watched:
+                yield Reflector(
+                    client,
+                    resource,
+                    namespace,
+                    sink,
+                    selector=selector,
+                    silence_s=self._settings.watch_silence_s,
+                    observe_restart=partial(self._watch_restarted, resource),
+                )
+
+    def _watch_restarted(self, resource: Resource, reason: str, error: str) -> None:
+        if reason != "end":  # the API server ends every watch after some minutes
+            self._metrics.watch_restarted(resource.plural)
+            self._journal.error(f"watch {resource.plural}", error, level=Level.WARN)

@@ -25,6 +25,10 @@ from kron.logs.event import Component, Event, Level
 from kron.logs.journal import Journal
 from kron.waking.clock import Clock
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class Outcomes(JournalAnnouncer[ClusterMember]):
     """Tells people how periods end, or why they have not yet."""
@@ -54,7 +58,9 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
         def announce() -> None:
             self._journal.settled(entry, end, now_s, active_job=active_job)
             self._metrics.ended(end.outcome)
-            self._events.settled(job, end, active_job)
+            is_skipped = end.outcome is Outcome.SKIPPED and active_job
+            reason = f"{end.reason} ({active_job})" if is_skipped else end.reason
+            self._say_ended(job, end.decision.period_id, end.outcome, reason)
 
         self._statuses.then(job, announce)
 
@@ -65,14 +71,18 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
         def announce() -> None:
             self._journal.settled_many(entry, end, now_s)
             self._metrics.ended(Outcome.MISSED, end.count)
-            self._events.settled_many(job, end)
+            first, last = to_text(end.first_s), to_text(end.last_s)
+            message = f"Missed periods, {end.count} from {first} to {last}: {end.reason}"
+            self._events.say(job, "Warning", "Missed", message)
 
         self._statuses.then(job, announce)
 
     def suspended(self, job: ClusterMember, *, suspend: bool) -> None:
         """The KronJob was suspended, or resumed."""
         super().suspended(job, suspend=suspend)
-        self._events.suspended(job, suspend=suspend)
+        reason = "Suspended" if suspend else "Resumed"
+        message = f"Scheduling is {reason.lower()}"
+        self._events.say(job, "Normal", reason, message, repeated=True)
 
     # What becomes of a Job
 
@@ -81,40 +91,22 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
         member, chosen_s = pending.member, pending.intent.chosen_s
         self._metrics.started(self._clock.now_ns() / SECOND_NS - chosen_s)
         self._executed(pending, run)
-        if member.kronjob is not None:
-            self._journal.of_job(
-                Event.JOB_CREATED,
-                member.kronjob,
-                period=pending.period,
-                job=run.name,
-                uid=run.uid,
-                chosen=to_text(chosen_s),
-            )
-        self._events.started(member, run)
+        self._log(Event.JOB_CREATED, pending, job=run.name, uid=run.uid, chosen=to_text(chosen_s))
+        message = f"Created Job {run.name} for {run.period}"
+        self._events.say(member, "Normal", "JobCreated", message)
 
     def found(self, pending: PendingJob, run: JobRun) -> None:
         """Its Job existed already."""
-        member = pending.member
         self._metrics.ended(Outcome.EXECUTED)
         self._executed(pending, run)
-        if member.kronjob is not None:
-            self._journal.of_job(
-                Event.JOB_EXISTS, member.kronjob, period=pending.period, job=run.name, uid=run.uid
-            )
+        self._log(Event.JOB_EXISTS, pending, job=run.name, uid=run.uid)
 
     def replaced(self, pending: PendingJob, run: JobRun) -> None:
         """A Job is deleted for the sake of this one."""
-        member = pending.member
-        new_job = job_name(member.metadata.name, pending.period)
-        if member.kronjob is not None:
-            self._journal.of_job(
-                Event.REPLACED_JOB,
-                member.kronjob,
-                period=pending.period,
-                old_job=run.name,
-                new_job=new_job,
-            )
-        self._events.replaced(member, run, new_job)
+        new_job = job_name(pending.member.metadata.name, pending.period)
+        self._log(Event.REPLACED_JOB, pending, old_job=run.name, new_job=new_job)
+        message = f"Deleted Job {run.name} to make {new_job}"
+        self._events.say(pending.member, "Normal", "JobReplaced", message)
 
     def adopted(self, job: ClusterMember, run: Sighting) -> None:
         """A Job was found whose run the ledger did not know."""
@@ -143,7 +135,7 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
             elif kronjob is not None:
                 self._journal.missed(kronjob, period, now_s, end.reason, chosen_s=chosen_s)
             self._metrics.ended(end.outcome)
-            self._events.not_started(job, period, end.outcome, end.reason)
+            self._say_ended(job, period, end.outcome, end.reason)
 
         self._statuses.then(job, announce)
 
@@ -169,7 +161,8 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
                 level=level,
                 component=Component.EXECUTOR,
             )
-        self._events.trouble(member, pending.period, trouble)
+        message = f"Job for {pending.period}: {trouble.message}"
+        self._events.say(member, "Warning", trouble.reason, message)
         self._statuses.touch(member)
 
     def _executed(self, pending: PendingJob, run: JobRun) -> None:
@@ -177,3 +170,11 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
         self._roster.put_made(run, pending.gone)
         member.started(pending.intent.nominal_s)
         member.trouble = None
+
+    def _log(self, event: Event, pending: PendingJob, **fields: Any) -> None:
+        """Log what became of a Job, unless the KronJob is invalid by now."""
+        if pending.member.kronjob is not None:
+            self._journal.of_job(event, pending.member.kronjob, period=pending.period, **fields)
+
+    def _say_ended(self, job: ClusterMember, period: str, outcome: Outcome, reason: str) -> None:
+        self._events.say(job, "Warning", outcome.value.capitalize(), f"Period {period}: {reason}")

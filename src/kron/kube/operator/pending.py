@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
+
 from kron.core.instant import to_text
 from kron.engine.actions import Outcome
 from kron.engine.ledger import Intent
@@ -9,8 +12,6 @@ from kron.runtime.pending import Pending
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import asyncio
-
     from kron.kube.operator.member import ClusterMember
 
 
@@ -18,6 +19,7 @@ class PendingJob(Pending):
     """The Job of one period, while it is being made."""
 
     __slots__ = (
+        "changed",
         "given_up",
         "gone",
         "intent",
@@ -44,6 +46,8 @@ class PendingJob(Pending):
         """The uids of Jobs of the KronJob that went meanwhile: its own may be among them."""
         self.given_up: tuple[Outcome, str] | None = None
         """How its period ends, if the Job is not made by the try that is under way."""
+        self.changed = asyncio.Event()
+        """Set when something about the KronJob or its Jobs changes."""
         self.task: asyncio.Task[None] | None = None
 
     @property
@@ -55,3 +59,10 @@ class PendingJob(Pending):
     def period(self) -> str:
         """Its period, as logs have it."""
         return to_text(self.intent.nominal_s)
+
+    async def wait_for_change(self, timeout_s: float) -> None:
+        """Wait until something about the KronJob or its Jobs changes, at most this long."""
+        self.changed.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self.changed.wait()

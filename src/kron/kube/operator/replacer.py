@@ -10,7 +10,6 @@ from kron.engine.actions import Outcome
 from kron.kube.client.client import Client
 from kron.kube.client.errors import NOT_FOUND, ApiError
 from kron.kube.client.resources import JOBS
-from kron.kube.operator.changes import ChangeSignals
 from kron.kube.operator.condition import Trouble
 from kron.kube.operator.create_verdict import retry_delay_s
 from kron.kube.operator.outcomes import Outcomes
@@ -27,7 +26,6 @@ class Replacer:
         client: Client,
         roster: ClusterRoster,
         outcomes: Outcomes,
-        changes: ChangeSignals,
         check_leading: Callable[[], None],
         *,
         timeout_s: int,
@@ -35,7 +33,6 @@ class Replacer:
         self._client = client
         self._roster = roster
         self._outcomes = outcomes
-        self._changes = changes
         self._check_leading = check_leading
         self._timeout_s = timeout_s
 
@@ -60,7 +57,7 @@ class Replacer:
                 return False
             present = [run for run in active if run.uid not in deleted and member.has_stored(run)]
             if not present:
-                await self._changes.wait(member, left_s)
+                await pending.wait_for_change(left_s)
                 continue
             error = await self._delete(pending, present[0])
             if error is None:
@@ -81,7 +78,7 @@ class Replacer:
             if error.status != NOT_FOUND:
                 self._outcomes.waits(pending, error)
                 return error
-            self._roster.drop_run(run.namespace, run.name, run.kronjob)
+            self._roster.drop_run(run)
         self._outcomes.replaced(pending, run)
         return None
 

@@ -60,9 +60,10 @@ class ClusterRoster(Roster[Key, ClusterMember]):
         self._runs.setdefault(key, {})[run.name] = run
         return self._owner(run)
 
-    def drop_run(self, namespace: str, name: str, kronjob: str) -> ClusterMember | None:
-        key = (namespace, kronjob)
-        run = self._runs.get(key, {}).pop(name, None)
+    def drop_run(self, gone: JobRun) -> ClusterMember | None:
+        """A Job is gone. Returns the member that it belonged to, if that is known."""
+        key = (gone.namespace, gone.kronjob)
+        run = self._runs.get(key, {}).pop(gone.name, None)
         self._tidy(key)
         owner = None if run is None else self._owner(run)
         if run is not None and owner is not None:
@@ -80,7 +81,7 @@ class ClusterRoster(Roster[Key, ClusterMember]):
             for run in runs.values()
             if (of_namespace, run.name) not in kept
         ]
-        owners = {self.drop_run(run.namespace, run.name, run.kronjob) for run in gone}
+        owners = {self.drop_run(run) for run in gone}
         return [owner for owner in owners if owner is not None]
 
     def _tidy(self, key: Key) -> None:

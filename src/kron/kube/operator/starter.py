@@ -20,7 +20,6 @@ from kron.kube.api_object import Object
 from kron.kube.client.client import Client
 from kron.kube.client.errors import MALFORMED, NOT_FOUND, ApiError, no_answer
 from kron.kube.client.resources import JOBS
-from kron.kube.operator.changes import ChangeSignals
 from kron.kube.operator.condition import Trouble
 from kron.kube.operator.create_verdict import Verdict, judge, retry_delay_s
 from kron.kube.operator.member import ClusterMember
@@ -65,12 +64,10 @@ class JobStarter:
         self._may_act = may_act
         self._slack_s = settings.slack_s
         self._creation_s = settings.creation_s
-        self._changes = ChangeSignals()
         self._replacer = Replacer(
             client,
             roster,
             outcomes,
-            self._changes,
             self._check_leading,
             timeout_s=settings.replace_timeout_s,
         )
@@ -107,7 +104,7 @@ class JobStarter:
     ) -> None:
         """Do not make the Job, unless the try that is under way makes it."""
         pending.given_up = pending.given_up or (outcome, reason)
-        self._changes.tell(job)
+        self.changed(job)
 
     def adopt(self, job: ClusterMember, run: Sighting) -> None:
         """A Job exists that the ledger did not know."""
@@ -126,8 +123,9 @@ class JobStarter:
                 pending.task.cancel()
 
     def changed(self, member: ClusterMember) -> None:
-        """Something about its Jobs has changed."""
-        self._changes.tell(member)
+        """Something about it or its Jobs has changed: wake the tasks that wait for that."""
+        for pending in member.pending:
+            pending.changed.set()
 
     async def drain(self) -> None:
         """Wait for the answers to what was asked: only then may another operator begin."""
@@ -266,7 +264,7 @@ class JobStarter:
             left_s = until_s - loop.time()
             if left_s <= 0:
                 return True
-            await self._changes.wait(pending.member, left_s)
+            await pending.wait_for_change(left_s)
         return False
 
     def _is_over(self, pending: PendingJob) -> bool:

@@ -214,7 +214,13 @@ class StatusWriter:
         tries = self._tries.get(member, 0)
         self._tries[member] = tries + 1
         if tries == 0:
-            self._tell(member, error)
+            self._journal.error(
+                "write status",
+                str(error),
+                member.kronjob,
+                level=Level.WARN,
+                component=Component.RECONCILER,
+            )
         self._later(member, retry_delay_s(error, tries))
 
     async def _read_again(self, member: ClusterMember, delay_s: float) -> None:
@@ -245,15 +251,6 @@ class StatusWriter:
     def _wake(self) -> None:
         if self._dirty and self.is_idle.is_set():
             self._work.set()
-
-    def _tell(self, member: ClusterMember, error: ApiError) -> None:
-        self._journal.error(
-            "write status",
-            str(error),
-            member.kronjob,
-            level=Level.WARN,
-            component=Component.RECONCILER,
-        )
 
 
 def _announce(announcements: Iterable[Callable[[], None]]) -> None:
