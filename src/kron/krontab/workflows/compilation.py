@@ -13,7 +13,6 @@ from pathlib import Path
 
 from kron.core.errors import Code, KronError
 from kron.core.frozen import Frozen
-from kron.core.limits import DEFAULT_LIMITS, Limits
 from kron.engine.job import Job
 from kron.fuzzy import collisions
 from kron.jobs.configuration import ConfigurationError
@@ -28,7 +27,7 @@ from kron.krontab.workflows.source import (
     is_likely,
     yaml_part,
 )
-from kron.krontab.workflows.splice import edits_of, expected_signature, report_place, spliced
+from kron.krontab.workflows.splice import expected_signature, report_place, spliced
 from kron.krontab.workflows.workflow import Identify, Workflow, read_workflow
 from kron.yaml_text.file_text import files_below, unreadable
 from kron.yaml_text.tree import load_yaml
@@ -39,31 +38,18 @@ _MOST_COLLISIONS = 100
 _SHOWN_HIDDEN = ".github"
 
 
-class WorkflowFile(Frozen):
-    """A file to read, and whether the command line names it."""
-
-    path: str
-    is_named: bool
-
-
 class WorkflowError(ConfigurationError):
     """Workflow files with errors, with all of them."""
 
     def __init__(self, findings: list[Finding], unshown: int) -> None:
         first = findings[0]
+        # This package's findings have further codes of their own.
+        code = first.code if isinstance(first.code, Code) else Code.FIELD_VALUE
         message = f"{len(findings) + unshown} errors in workflow files"
-        KronError.__init__(self, _code(first.code), message, fix=first.fix)
+        KronError.__init__(self, code, message, fix=first.fix)
         self.args = (findings, unshown)
         self.findings = tuple(findings)
         self.unshown = unshown
-
-
-def _code(code: str) -> Code:
-    """The code of the error. This package's findings have further codes of their own."""
-    try:
-        return Code(code)
-    except ValueError:
-        return Code.FIELD_VALUE
 
 
 class Compilation(Frozen):
@@ -112,7 +98,6 @@ def compile_workflows(
     repo: str | None = None,
     *,
     trusting: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
     progress: Progress | None = None,
 ) -> Compilation:
     """Compile the workflows among the files and directories. `progress` counts the files read."""
@@ -122,21 +107,21 @@ def compile_workflows(
     without: list[tuple[str, str]] = []
     findings: list[Finding] = []
     unshown = 0
-    for found in _search(paths, findings):
+    for path, is_named in _search(paths, findings):
         try:
-            data = read_file(found.path, own_access(insecure=True), limits)
+            data = read_file(path, own_access(insecure=True))
         except KronError as error:
-            finding = Finding.of_error(error, found.path)
-            if error.code is Code.LIMIT and not found.is_named:
+            finding = Finding.of_error(error, path)
+            if error.code is Code.LIMIT and not is_named:
                 finding = finding.replace(severity=Severity.WARNING)  # probably not a workflow
             findings.append(finding)
         else:
-            source = WorkflowSource(found.path, data)
-            workflow = _compile(source, found, identify, trusting=trusting)
+            source = WorkflowSource(path, data)
+            workflow = _compile(source, identify, is_named=is_named, trusting=trusting)
             if isinstance(workflow, Workflow):
                 workflows.append(workflow)
-            elif workflow and found.is_named:
-                without.append((found.path, workflow))
+            elif workflow and is_named:
+                without.append((path, workflow))
             findings += source.findings
             unshown += source.unshown
         if progress is not None:
@@ -149,19 +134,22 @@ def compile_workflows(
     return Compilation(tuple(workflows), tuple(findings), unshown, tuple(without))
 
 
-def _search(paths: Iterable[str], failures: list[Finding]) -> list[WorkflowFile]:
-    """The files in the order of the paths, each once; errors go to `failures`."""
-    found: dict[Path, WorkflowFile] = {}
+def _search(paths: Iterable[str], failures: list[Finding]) -> list[tuple[str, bool]]:
+    """The files in the order of the paths, each once, and whether a path names the file itself.
+
+    Errors go to `failures`.
+    """
+    found: dict[Path, tuple[str, bool]] = {}
     for path in paths:
         try:
             if not Path(path).is_dir():
                 _check_named(path)
-                found[Path(path).resolve()] = WorkflowFile(path, is_named=True)
+                found[Path(path).resolve()] = (path, True)
                 continue
             for below in files_below(path, SUFFIXES, failures, shown=_SHOWN_HIDDEN):
                 file = Path(below)
                 if file.is_file() and not file.is_symlink():
-                    found.setdefault(file.resolve(), WorkflowFile(str(file), is_named=False))
+                    found.setdefault(file.resolve(), (str(file), False))
         except KronError as error:
             failures.append(Finding.of_error(error, path))
         except (OSError, ValueError) as error:
@@ -187,18 +175,17 @@ def _check_named(path: str) -> None:
 
 
 def _compile(
-    source: WorkflowSource, found: WorkflowFile, identify: Identify, *, trusting: bool
+    source: WorkflowSource, identify: Identify, *, is_named: bool, trusting: bool
 ) -> Workflow | str:
-    """The workflow with its edits, or why the file has no schedule; '' if it has errors."""
+    """The workflow, or why the file has no schedule; '' if it has errors."""
     part = yaml_part(source)
-    if part is None or not (found.is_named or is_likely(source, part)):
+    if part is None or not (is_named or is_likely(source, part)):
         return "it has no front matter"
     workflow = read_workflow(source, part, identify, trusting=trusting)
     if workflow is None:
         return ""
     if not workflow.schedules:
         return "it has no schedule under on"
-    workflow = workflow.replace(edits=tuple(edits_of(source, workflow.lines)))
     if workflow.edits and not source.has_errors and not _is_read_back(workflow):
         report_place(source, workflow.outdated[0].slot)
     return workflow

@@ -100,10 +100,6 @@ class WorkflowSource(FileText):
         else:
             self.findings.append(self.finding(code, message, start, end, fix, severity=severity))
 
-    def report_file(self, code: str, message: str, fix: str = "") -> None:
-        """Add an error about the file as a whole."""
-        self.findings.append(Finding(Severity.ERROR, code, message, self.path, fix=fix))
-
 
 def encoded(text: str) -> bytes:
     """The bytes of a text that `WorkflowSource` has read, or of an edited one."""

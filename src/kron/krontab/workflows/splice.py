@@ -25,29 +25,19 @@ class TextEdit(Frozen):
     text: str
 
 
-class Line(Frozen):
-    """The schedules that end on one line, from left to right, and the remark after them."""
-
-    schedules: tuple[WorkflowSchedule, ...]
-    remark: FuzzyRemark | None
-    """None if no comment can follow at the end of the line."""
-
-
-def edits_of(source: WorkflowSource, lines: Sequence[Line]) -> list[TextEdit]:
-    """Every edit that a file needs, in order. An edit that is not possible is reported."""
-    edits: list[TextEdit] = []
-    for line in lines:
-        outdated = [each for each in line.schedules if not each.is_current]
-        for schedule in outdated:
-            edits += _slot_edits(source, schedule)
-        expressions = [each.expression for each in line.schedules]
-        if not outdated or not any(expressions):
-            continue
-        if line.remark is None:
+def edits_of_line(
+    source: WorkflowSource, schedules: Sequence[WorkflowSchedule], remark: FuzzyRemark | None
+) -> list[TextEdit]:
+    """The edits that the schedules on one line need. An edit that is not possible is reported."""
+    outdated = [each for each in schedules if not each.is_current]
+    edits = [edit for each in outdated for edit in _slot_edits(source, each)]
+    expressions = [each.expression for each in schedules]
+    if outdated and any(expressions):
+        if remark is None:
             report_place(source, outdated[0].slot)
-        elif not line.remark.names(expressions):
-            edits.append(TextEdit(*line.remark.edit(source.text, expressions)))
-    return sorted(edits, key=lambda edit: (edit.start, edit.end))
+        elif not remark.names(expressions):
+            edits.append(TextEdit(*remark.edit(source.text, expressions)))
+    return edits
 
 
 def report_place(source: WorkflowSource, slot: Slot) -> None:

@@ -24,7 +24,7 @@ from kron.krontab.workflows.source import (
     read_tree,
     report_forbidden,
 )
-from kron.krontab.workflows.splice import Line, TextEdit, spliced
+from kron.krontab.workflows.splice import TextEdit, edits_of_line, spliced
 from kron.krontab.workflows.writing import Replacement
 
 Identify = Callable[[str], str]
@@ -42,8 +42,8 @@ class Workflow(Frozen):
     identifier: str
     """Empty if the file has no fuzzy schedule."""
     schedules: tuple[WorkflowSchedule, ...]
-    lines: tuple[Line, ...]
-    edits: tuple[TextEdit, ...] = ()
+    edits: tuple[TextEdit, ...]
+    """In the order of the text."""
 
     @property
     def path(self) -> str:
@@ -142,14 +142,15 @@ def read_workflow(
             if trusting and all(each is None or each.in_remark for each in words.values()):
                 words = dict.fromkeys(words)
             else:
-                source.report_file(WorkflowCode.REPOSITORY, error.message, error.fix)
+                finding = Finding.of_error(error, source.path)
+                source.findings.append(finding.replace(code=WorkflowCode.REPOSITORY))
                 identifier = _ANY_IDENTIFIER  # so that other errors are found, too
     schedules = resolve(source, slots, words, identifier)
     if source.has_errors:
         return None
     by_slot = {schedule.slot.order: schedule for schedule in schedules}
-    lines = tuple(
-        Line(tuple(by_slot[slot.order] for slot in on_it), remarks[line])
-        for line, on_it in by_line.items()
-    )
-    return Workflow(source, tree, identifier, tuple(schedules), lines)
+    edits: list[TextEdit] = []
+    for line, on_it in by_line.items():
+        edits += edits_of_line(source, [by_slot[slot.order] for slot in on_it], remarks[line])
+    edits.sort(key=lambda edit: (edit.start, edit.end))
+    return Workflow(source, tree, identifier, tuple(schedules), tuple(edits))
