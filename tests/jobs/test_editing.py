@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from kron import Code, KronError, Limits
+from kron import Code, KronError
+from kron.core.limits import DEFAULT_LIMITS
 from kron.jobs.editing import current_bytes, edit_file
 from kron.jobs.source import FileAccess, own_access
 from tests.jobs.test_source import (
@@ -129,14 +130,14 @@ def test_a_file_that_would_not_be_read_is_not_edited(place: Path) -> None:
     in_loose = made_directory(place / "d", 0o777) / "x.kron"
     os.mkfifo(place / "pipe.kron")
     long = made(place / "long.kron")
+    os.truncate(long, DEFAULT_LIMITS.file_bytes + 1)
     assert refusal(loose).code is Code.FILE_WRITABLE
     assert refusal(place / "link.kron").code is Code.FILE_SYMLINK
     assert refusal(in_loose).code is Code.FILE_WRITABLE
     assert refusal(place / "pipe.kron").code is Code.FILE_KIND
-    with pytest.raises(KronError) as caught:
-        edit_file(str(long), own_access(), lambda _: NEW, limits=Limits(file_bytes=5))
-    assert caught.value.code is Code.LIMIT
-    assert loose.read_bytes() == long.read_bytes() == JOB
+    assert refusal(long).code is Code.LIMIT
+    assert loose.read_bytes() == JOB
+    assert long.stat().st_size == DEFAULT_LIMITS.file_bytes + 1
     assert names_in(place) == ["d", "link.kron", "long.kron", "loose.kron", "pipe.kron"]
     assert names_in(place / "d") == []
 

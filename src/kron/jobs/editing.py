@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from kron.core.errors import Code, KronError, quoted
-from kron.core.limits import DEFAULT_LIMITS, Limits
 from kron.jobs.source import FileAccess, check_path, read_file
 
 _NEW_MODE = 0o644
@@ -22,9 +21,7 @@ Rewrite = Callable[[bytes], str]
 """From the old content of a file (empty if it does not exist) to the new."""
 
 
-def edit_file(
-    path: str, access: FileAccess, change: Rewrite, *, limits: Limits = DEFAULT_LIMITS
-) -> None:
+def edit_file(path: str, access: FileAccess, change: Rewrite) -> None:
     """Write what `change` returns to the file; if it raises, write nothing."""
     import fcntl
 
@@ -37,17 +34,17 @@ def edit_file(
     try:
         with _reported(path):
             fcntl.flock(directory, fcntl.LOCK_EX)
-        data = _encoded(change(current_bytes(path, access, limits)))
+        data = _encoded(change(current_bytes(path, access)))
         with _reported(path):
             _replace(directory, name, data)
     finally:
         os.close(directory)
 
 
-def current_bytes(path: str, access: FileAccess, limits: Limits = DEFAULT_LIMITS) -> bytes:
+def current_bytes(path: str, access: FileAccess) -> bytes:
     """The content of the file; empty if it does not exist."""
     try:
-        return read_file(path, access, limits)
+        return read_file(path, access)
     except KronError as error:
         if error.code is Code.FILE_MISSING:
             return b""
