@@ -49,7 +49,14 @@ def gap_below(schedule: Schedule, year: Year, limit_s: int) -> Gap | None:
 
 def shortest_wall_gap_s(schedule: Schedule, year: Year) -> int:
     """The shortest gap on a clock that never changes; 0 if the year has fewer than two matches."""
-    gaps_s = _gaps_s(schedule.cron, year.matching_days(schedule))
+    hours, minutes = schedule.cron.hour.mask, schedule.cron.minute.mask
+    wrap_s = (lowest(minutes) - minutes.bit_length() + 1) * 60
+    gaps_s = [least_spacing(minutes) * 60]
+    if spacing := least_spacing(hours):
+        gaps_s.append(spacing * 3600 + wrap_s)
+    if spacing := least_spacing(year.matching_days(schedule)):
+        hours_s = (lowest(hours) - hours.bit_length() + 1) * 3600
+        gaps_s.append(spacing * DAY_S + hours_s + wrap_s)
     return min(filter(None, gaps_s), default=0)
 
 
@@ -129,17 +136,3 @@ def _wall_starts(cron: Cron, days: int) -> Iterator[tuple[int, int]]:
         yield lowest(hours & hours >> spacing) * 3600 + last_minute_s, days
     if spacing := least_spacing(days):
         yield last_hour_s + last_minute_s, days & days >> spacing
-
-
-def _gaps_s(cron: Cron, days: int) -> tuple[int, int, int]:
-    """The shortest gaps within an hour, between hours and between days; 0 where none exists."""
-    hours, minutes = cron.hour.mask, cron.minute.mask
-    within_s = least_spacing(minutes) * 60
-    wrap_s = (lowest(minutes) - minutes.bit_length() + 1) * 60
-    between_hours_s = between_days_s = 0
-    if spacing := least_spacing(hours):
-        between_hours_s = spacing * 3600 + wrap_s
-    if spacing := least_spacing(days):
-        hours_s = (lowest(hours) - hours.bit_length() + 1) * 3600
-        between_days_s = spacing * DAY_S + hours_s + wrap_s
-    return within_s, between_hours_s, between_days_s
