@@ -73,13 +73,13 @@ def read(line: str) -> Record:
 
 def ours(time_ns: int, *, level: Level = Level.DEBUG) -> dict[str, Record]:
     """Our own records of the decision in the examples, by event."""
-    trace = kron.trace(
+    decision = kron.decide(
         kron.parse_schedule(BACKUP),
         identity="prod/db-backup",
         nominal=to_datetime(from_text(NOMINAL)),
     )
     made = decision_records(
-        trace,
+        decision,
         namespace="prod",
         name="db-backup",
         time_ns=time_ns,
@@ -143,12 +143,12 @@ def test_the_decision_of_the_example_is_the_one_that_issue_4_asks_for() -> None:
 
 
 def test_the_explanation_has_the_words_of_the_example() -> None:
-    trace = kron.trace(
+    decision = kron.decide(
         kron.parse_schedule(BACKUP),
         identity="prod/db-backup",
         nominal=to_datetime(from_text(NOMINAL)),
     )
-    made = list(explain_records(trace, namespace="prod", name="db-backup", time_ns=0))
+    made = list(explain_records(decision, namespace="prod", name="db-backup", time_ns=0))
     examples = list(map(read, EXPLANATION))
     assert [made[0].event, made[-2].event, made[-1].event] == [
         "explain_start", "explain_result", "explain_end",

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from kron import KronError
 from kron.logs import Component, Event, Level, record
 from kron.logs.record import Value, text_of
 from tests.test_docs import page, rows
@@ -189,5 +190,5 @@ def test_values_become_text_in_one_way(value: Value, text: str) -> None:
 
 
 def test_a_datetime_without_a_zone_names_no_instant() -> None:
-    with pytest.raises(ValueError, match="no time zone"):
+    with pytest.raises(KronError, match="no time zone"):
         text_of(datetime(2026, 3, 1))

@@ -20,7 +20,7 @@ from kron.logs.record import Record, joined, record
 
 
 def decision_records(
-    made: Decision | Trace,
+    decision: Decision,
     *,
     namespace: str,
     name: str,
@@ -34,11 +34,10 @@ def decision_records(
     `schedule_text` is the whole text that was parsed, fuzzy or not: replay recomputes the decision
     from it and the identity.
     """
-    decision = made.decision if isinstance(made, Trace) else made
     if level is Level.DEBUG:
         job = {"namespace": namespace, "name": name, "period": decision.period_id}
         yield _seed_computed(decision, time_ns, job, resource_uid)
-        yield from _draws(_traced(made), time_ns, job)
+        yield from _draws(_traced(decision), time_ns, job)
     event = Event.CONSTRAINT_UNSATISFIABLE if decision.unschedulable else Event.DECISION
     if event.level.reaches(level):
         values = decision_values(decision)
@@ -84,15 +83,13 @@ def _values_of_schedule(schedule: Schedule) -> dict[str, str]:
 
 
 def explain_records(
-    made: Decision | Trace, *, namespace: str, name: str, time_ns: int
+    decision: Decision, *, namespace: str, name: str, time_ns: int
 ) -> Iterator[Record]:
     """`explain_start`, the steps, `explain_result` and `explain_end`, as one block."""
-    kept = _traced(made)
-    decision = kept.decision
     job = {"namespace": namespace, "name": name, "period": decision.period_id}
     chosen = optional_text(decision.chosen_s)
     yield record(Event.EXPLAIN_START, time_ns, **job)
-    for detail in explain_steps(kept):
+    for detail in explain_steps(_traced(decision)):
         yield record(Event.EXPLAIN_STEP, time_ns, detail=detail, **job)
     yield record(
         Event.EXPLAIN_RESULT, time_ns, chosen=chosen, reason=decision.reason or None, **job
@@ -141,16 +138,14 @@ class _Wall:
         return f"{date}{minute // 60:02d}:{minute % 60:02d}{tail}"
 
     def verdict(self, rejection: str | None) -> str:
-        if not self._schedule.constraints:
+        if self._schedule.constraints.is_empty:
             return ""
         return ", accepted" if rejection is None else f", rejected: {rejection}"
 
 
-def _traced(made: Decision | Trace) -> Trace:
-    """The decision with its draws, made again if they were not kept."""
-    if isinstance(made, Trace):
-        return made
-    return trace(made.schedule, identity=made.identity, nominal=made.nominal_time)
+def _traced(decision: Decision) -> Trace:
+    """The decision with its draws, made again."""
+    return trace(decision.schedule, identity=decision.identity, nominal=decision.nominal_time)
 
 
 def _seed_computed(

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 
 from kron.core.errors import Code, KronError, did_you_mean, quoted
 from kron.core.frozen import Frozen
-from kron.core.instant import to_text
+from kron.core.instant import to_seconds, to_text
 from kron.core.tokens import format_number
 from kron.logs.event import Component, Event, Level
 from kron.logs.timestamp import FIRST_NS, LAST_NS
@@ -112,7 +112,7 @@ def text_of(value: Value) -> str:
         case float():
             return format_number(value)
         case datetime():
-            return _moment_text(value)
+            return to_text(to_seconds(value))
 
 
 def joined(text: str) -> str:
@@ -154,9 +154,3 @@ def _known(values: dict[str, str], key: str, choices: dict[str, _Choice]) -> _Ch
         raise FieldError(Code.TEXT, key, f"the line has no {key}")
     message = f"the {key} {quoted(name)} does not exist: it is one of {', '.join(choices)}"
     raise FieldError(Code.VALUE_UNKNOWN, key, message, fix=did_you_mean(name, choices))
-
-
-def _moment_text(moment: datetime) -> str:
-    if moment.tzinfo is None:
-        raise ValueError(f"{moment.isoformat()} has no time zone, so it is not an instant")
-    return to_text(int((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() // 1))
