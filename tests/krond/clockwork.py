@@ -20,10 +20,9 @@ from kron.jobs.source import own_access
 from kron.krond.daemon import Daemon
 from kron.krond.member import HostMember
 from kron.krond.notify import Notifier
-from kron.krond.pending import PendingRun
 from kron.krond.process.launch import StartError
 from kron.krond.process.processes import Processes
-from kron.krond.run import Run
+from kron.krond.run import PendingRun, Run
 from kron.krond.service import read_configuration
 from kron.krond.settings import KrondSettings
 from kron.krond.state.store import StateStore

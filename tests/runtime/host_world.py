@@ -21,8 +21,8 @@ from kron.jobs.document import Document, read_document
 from kron.jobs.source import own_access
 from kron.krond.daemon import Daemon
 from kron.krond.notify import Notifier
-from kron.krond.pending import PendingRun
 from kron.krond.process.launch import StartError
+from kron.krond.run import PendingRun
 from kron.krond.settings import KrondSettings
 from kron.krond.state.errors import PersistenceError
 from kron.krond.state.record import JobState, RunRecord
@@ -99,12 +99,13 @@ class TableLauncher(Surroundings):
         if world.fails(START_FAILS):
             raise StartError("no room for a process", for_good=False)
         os.close(os.open(proof, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        name, intent = pending.member.entry.name, pending.intent
-        assert intent is not None
+        name, record = pending.member.entry.name, pending.record
+        assert record.nominal_s is not None
+        assert record.chosen_s is not None
         began = Began(
             name,
-            intent.nominal_s,
-            intent.chosen_s,
+            record.nominal_s,
+            record.chosen_s,
             now_s,
             world.processes.active(name),
         )

@@ -17,11 +17,10 @@ from kron.krond.enrolment import HostEnrolment
 from kron.krond.evidence import Search
 from kron.krond.member import HostMember
 from kron.krond.notify import Notifier
-from kron.krond.pending import PendingRun
 from kron.krond.poller import Poller
 from kron.krond.process.processes import Processes
 from kron.krond.roster import HostRoster
-from kron.krond.run import Run
+from kron.krond.run import PendingRun, Run
 from kron.krond.settings import KrondSettings, OnStop
 from kron.krond.signals import Signals
 from kron.krond.starter import ProcessStarter

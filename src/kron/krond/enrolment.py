@@ -10,12 +10,11 @@ import os
 from collections.abc import Collection, Iterable, Sequence
 
 from kron.core.duration import SECOND_NS
-from kron.engine.recovery import Evidence, Sighting
 from kron.jobs.entry import Entry
-from kron.krond.evidence import Search, Traces
+from kron.krond.evidence import Search
 from kron.krond.member import HostMember
-from kron.krond.pending import PendingRun
 from kron.krond.roster import Changes, HostRoster
+from kron.krond.run import PendingRun
 from kron.krond.starter import ProcessStarter
 from kron.krond.state.errors import StateCorrupt
 from kron.krond.state.record import JobState
@@ -133,14 +132,17 @@ class HostEnrolment:
 
     def _recover(self, found: Sequence[tuple[HostMember, JobState]], now_ns: int) -> None:
         """Take up the runs of the krond before this one, and those that it was about to start."""
-        traces = self._search.look(found)
-        for member, left in traces:
-            for record, pid in left.alive:
-                self._supervisor.adopt(member, record, pid)
-            for record, began in left.gone:
-                self._starter.conclude_run(member, record, UNSEEN if began else NOT_STARTED)
+        unsure = [(job, state) for job, state in found if state.active or state.ledger.starting]
+        self._search.look(unsure)
+        for member, state in unsure:
+            for record in state.active:
+                if pid := self._search.pids.get(record.run_id):
+                    self._supervisor.adopt(member, record, pid)
+                else:
+                    began = record.pid is not None or self._store.has_proof(record.run_id)
+                    self._starter.conclude_run(member, record, UNSEEN if began else NOT_STARTED)
         self._scheduler.recover(
-            [(member, _sightings(member, left)) for member, left in traces], now_ns
+            [(member, self._search.sightings(member, state)) for member, state in unsure], now_ns
         )
 
     def _retire(self, member: HostMember) -> None:
@@ -193,11 +195,3 @@ class HostEnrolment:
             set_aside=error.set_aside,
             error=error.error,
         )
-
-
-def _sightings(member: HostMember, left: Traces) -> list[Sighting]:
-    """All runs of a job that are known: those that go on, and what is found of the others."""
-    going_on = [
-        Sighting(run.run_id, run.nominal_s, run.chosen_s, Evidence.ALIVE) for run in member.runs
-    ]
-    return [*going_on, *left.starting]

@@ -7,9 +7,8 @@ engine decides (`kron.engine.recovery`).
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable
 
-from kron.core.frozen import Frozen
 from kron.engine.recovery import Evidence, Sighting
 from kron.krond.member import HostMember
 from kron.krond.process.account import find_account
@@ -17,17 +16,6 @@ from kron.krond.process.launch import StartError
 from kron.krond.process.processes import Processes
 from kron.krond.state.record import JobState, RunRecord
 from kron.krond.state.store import StateStore
-
-
-class Traces(Frozen):
-    """What is left of the runs of one job."""
-
-    alive: tuple[tuple[RunRecord, int], ...]
-    """The runs that had begun by its state, and go on: each with its process."""
-    gone: tuple[tuple[RunRecord, bool], ...]
-    """Those that do not: each with whether it began at all."""
-    starting: tuple[Sighting, ...]
-    """What is found of the runs that were about to start."""
 
 
 class Search:
@@ -40,29 +28,19 @@ class Search:
         self.pids: dict[str, int] = {}
         """The process of every run that was found alive, by run id."""
 
-    def look(self, jobs: Sequence[tuple[HostMember, JobState]]) -> list[tuple[HostMember, Traces]]:
-        """What is left of the runs of these jobs, whose states are of the krond before."""
-        unsure = [(job, state) for job, state in jobs if state.active or state.ledger.starting]
-        self.pids.clear()
-        self._find_alive(unsure)
-        return [(job, self._traces(state)) for job, state in unsure]
-
-    def _traces(self, state: JobState) -> Traces:
-        alive: list[tuple[RunRecord, int]] = []
-        gone: list[tuple[RunRecord, bool]] = []
-        for record in state.active:
-            pid = self.pids.get(record.run_id)
-            if pid is not None:
-                alive.append((record, pid))
-            else:
-                began = record.pid is not None or self._store.has_proof(record.run_id)
-                gone.append((record, began))
+    def sightings(self, member: HostMember, state: JobState) -> list[Sighting]:
+        """All runs of a job that are known: those that krond watches by now, and what is found of
+        the runs that were about to start by the state of the krond before."""
+        watched = [
+            Sighting(run.run_id, run.record.nominal_s, run.record.chosen_s, Evidence.ALIVE)
+            for run in member.runs
+        ]
         starting = [
             Sighting(intent.run_id, intent.nominal_s, intent.chosen_s, evidence)
             for intent in state.ledger.starting
             if (evidence := self._evidence(intent.run_id, state)) is not None
         ]
-        return Traces(tuple(alive), tuple(gone), tuple(starting))
+        return watched + starting
 
     def _evidence(self, run_id: str, state: JobState) -> Evidence | None:
         if state.boot_id != self._boot_id:
@@ -71,9 +49,11 @@ class Search:
             return Evidence.ALIVE
         return Evidence.BEGAN if self._store.has_proof(run_id) else None
 
-    def _find_alive(self, unsure: Sequence[tuple[HostMember, JobState]]) -> None:
+    def look(self, jobs: Iterable[tuple[HostMember, JobState]]) -> None:
+        """Look for the runs of these jobs, whose states are of the krond before."""
+        self.pids.clear()
         unknown: dict[str, HostMember] = {}
-        for member, state in unsure:
+        for member, state in jobs:
             if state.boot_id != self._boot_id:
                 continue  # nothing survives a reboot
             records: list[tuple[str, RunRecord | None]] = [(r.run_id, r) for r in state.active]

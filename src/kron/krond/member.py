@@ -5,7 +5,7 @@ from __future__ import annotations
 from kron.engine.actions import Outcome, Settle, SettleMany
 from kron.engine.job import Job
 from kron.jobs.entry import Entry
-from kron.krond.pending import PendingRun
+from kron.krond.run import PendingRun
 from kron.krond.state.past import Past
 from kron.krond.state.record import Ended, JobState
 from kron.runtime.tracked import TrackedJob
@@ -95,8 +95,8 @@ class HostMember(TrackedJob[PendingRun]):
             boot_id=boot_id,
             planned=self.planned,
             active=(
-                *(run.record(boot_id) for run in self.runs),
-                *(run.record(boot_id) for run in self.pending if run.intent is None),
+                *(run.record for run in self.runs),
+                *(run.record for run in self.pending if run.nominal_s is None),
             ),
             seed=(str(seed.strategy), seed.salt),
             past=self.past,

@@ -1,17 +1,65 @@
-"""A run: a process that was started for a period or by hand, until its end is on record."""
+"""A run: pending until it has a process, then going on until its end is on record.
+
+The intent of a pending run is on disk before anything starts it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
 
-from kron.core.instant import optional_text
-from kron.krond.member import HostMember
-from kron.krond.state.record import MANUAL, Ended, RunRecord
+from kron.krond.state.record import Ended, RunRecord
+from kron.runtime.pending import Pending
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from kron.krond.member import HostMember
     from kron.krond.timers import Timer
+
+
+class PendingRun(Pending):
+    """A run to be, and what it waits for."""
+
+    __slots__ = (
+        "blockers",
+        "deadline",
+        "is_done",
+        "latest_s",
+        "member",
+        "on_end",
+        "record",
+        "tries",
+        "waits_for",
+    )
+
+    def __init__(
+        self,
+        member: HostMember,
+        record: RunRecord,
+        latest_s: int | None = None,
+        *,
+        replaces: bool = False,
+    ) -> None:
+        super().__init__(record.run_id, replaces=replaces)
+        self.member = member
+        self.record = record
+        """Without a process, as the next krond would have to know it."""
+        self.latest_s = latest_s
+        """The last second in which it may start; None: whenever it can."""
+        self.blockers: list[Run] = []
+        """The runs that it replaces and that have not ended."""
+        self.waits_for = ""
+        """Why it has not started yet, for people; '' if it has not had to wait."""
+        self.tries = 0
+        self.is_done = False
+        """It has started, or never will."""
+        self.deadline: Timer | None = None
+        self.on_end: list[Callable[[Ended], None]] = []
+
+    @property
+    def nominal_s(self) -> int | None:
+        """The nominal instant of its period; None for a manual run."""
+        return self.record.nominal_s
 
 
 class Stage(IntEnum):
@@ -24,22 +72,19 @@ class Stage(IntEnum):
 
 
 class Run:
-    """A process group that krond watches. `ticks` tell it from a later process of the same pid."""
+    """A process group that krond watches."""
 
     __slots__ = (
         "began_ns",
-        "chosen_s",
         "is_adopted",
         "is_over",
         "member",
-        "nominal_s",
         "on_end",
         "pid",
+        "record",
         "run_id",
         "stage",
-        "started_ns",
         "task",
-        "ticks",
         "timer",
         "watched",
     )
@@ -47,12 +92,8 @@ class Run:
     def __init__(
         self,
         member: HostMember,
-        run_id: str,
-        nominal_s: int | None,
-        chosen_s: int | None,
+        record: RunRecord,
         pid: int,
-        ticks: int | None,
-        started_ns: int,
         began_ns: int,
         *,
         is_adopted: bool = False,
@@ -60,14 +101,10 @@ class Run:
         self.member = member
         self.task = member.entry.task
         """What the job was when the run was taken up: an edit is for the next one."""
-        self.run_id = run_id
-        self.nominal_s = nominal_s
-        self.chosen_s = chosen_s
+        self.run_id = record.run_id
+        self.record = record
+        """What the next krond needs to find it again. One started just now has no ticks yet."""
         self.pid = pid
-        self.ticks = ticks
-        """When its process began, as /proc counts; None for one started in this very moment."""
-        self.started_ns = started_ns
-        """By the wall clock, for people."""
         self.began_ns = began_ns
         """By the monotonic clock, for timeouts."""
         self.is_adopted = is_adopted
@@ -80,36 +117,3 @@ class Run:
         self.timer: Timer | None = None
         self.on_end: list[Callable[[Ended], None]] = []
         """Called with its end, besides the history."""
-
-    @property
-    def period(self) -> str | None:
-        """Its period as logs have it; None for a manual run."""
-        return optional_text(self.nominal_s)
-
-    def record(self, boot_id: str) -> RunRecord:
-        """What the next krond needs to find it again."""
-        return RunRecord(
-            run_id=self.run_id,
-            nominal_s=self.nominal_s,
-            chosen_s=self.chosen_s,
-            started_ns=self.started_ns,
-            pid=self.pid,
-            ticks=self.ticks,
-            boot_id=boot_id,
-        )
-
-    def ended(
-        self, ended_ns: int | None, exit_code: int | None, signal: int | None, reason: str = ""
-    ) -> Ended:
-        """Its end, for the history."""
-        return Ended(
-            nominal_s=self.nominal_s,
-            chosen_s=self.chosen_s,
-            outcome=MANUAL if self.nominal_s is None else "executed",
-            reason=reason,
-            run_id=self.run_id,
-            started_ns=self.started_ns,
-            ended_ns=ended_ns,
-            exit_code=exit_code,
-            signal=signal,
-        )

@@ -21,15 +21,14 @@ from kron.engine.recovery import Conclude, Sighting
 from kron.jobs.entry import Entry
 from kron.krond.evidence import Search
 from kron.krond.member import HostMember
-from kron.krond.pending import PendingRun
 from kron.krond.process.launch import StartError
 from kron.krond.process.processes import Processes
-from kron.krond.run import Run
+from kron.krond.run import PendingRun, Run
 from kron.krond.state.errors import PersistenceError
-from kron.krond.state.record import MANUAL, Ended, RunRecord
+from kron.krond.state.record import Ended, RunRecord
 from kron.krond.state.store import StateStore
 from kron.krond.state.writeback import WriteBack
-from kron.krond.supervisor import UNSEEN, Supervisor
+from kron.krond.supervisor import Supervisor
 from kron.krond.surroundings import Surroundings
 from kron.krond.timers import Timers
 from kron.logs.event import Component, Event, Level
@@ -86,7 +85,8 @@ class ProcessStarter:
         self, job: HostMember, intent: Intent, latest_s: int, *, replaces: bool
     ) -> PendingRun:
         """The run of a period, to be started while it is in time."""
-        return PendingRun(job, intent.run_id, intent, latest_s, replaces=replaces)
+        record = RunRecord(intent.run_id, intent.nominal_s, intent.chosen_s)
+        return PendingRun(job, record, latest_s, replaces=replaces)
 
     def manual(self, job: HostMember, on_end: Callable[[Ended], None]) -> PendingRun:
         """A run outside any period. The job's concurrency holds for it too."""
@@ -95,7 +95,9 @@ class ProcessStarter:
             message = f"a run of {quoted(job.entry.name)} is going on, and concurrency is forbid"
             raise KronError(Code.CONTROL, message, fix="wait for its end, or stop it")
         replaces = bool(job.active_run) and concurrency is Concurrency.REPLACE
-        pending = PendingRun(job, os.urandom(10).hex(), replaces=replaces)
+        boot_id = self._processes.boot_id()
+        record = RunRecord(os.urandom(10).hex(), None, None, boot_id=boot_id)
+        pending = PendingRun(job, record, replaces=replaces)
         pending.on_end.append(on_end)
         self._journal.of_job(Event.MANUAL_RUN, job.entry, run_id=pending.run_id)
         return pending
@@ -112,7 +114,7 @@ class ProcessStarter:
             self._journal.of_job(
                 Event.REPLACED_JOB,
                 job.entry,
-                period=pending.period or "",
+                period=pending.record.period or "",
                 old_job=run.run_id,
                 new_job=pending.run_id,
             )
@@ -123,7 +125,9 @@ class ProcessStarter:
         self._forget(pending)
         if pending.nominal_s is not None:
             job.gave_up(pending.nominal_s, outcome, reason)
-        self._end_without_run(job, pending, outcome, reason, job.active_run)
+        ended = self._end_without_run(job, pending.record, outcome, reason, job.active_run)
+        for observe in pending.on_end:
+            observe(ended)
 
     def adopt(self, job: HostMember, run: Sighting) -> None:
         """A run of the krond before this one goes on, unless it is watched already.
@@ -137,38 +141,18 @@ class ProcessStarter:
 
     def conclude(self, job: HostMember, end: Conclude) -> None:
         """A run that the krond before this one decided on has ended unseen, or will not be."""
-        intent = end.intent
+        record = RunRecord(end.intent.run_id, end.intent.nominal_s, end.intent.chosen_s)
         if end.outcome is Outcome.EXECUTED:
-            record = RunRecord(intent.run_id, intent.nominal_s, intent.chosen_s)
             self.conclude_run(job, record, end.reason)
-            return
-        pending = PendingRun(job, intent.run_id, intent)
-        self._end_without_run(job, pending, end.outcome, end.reason, end.yields_to)
+        else:
+            self._end_without_run(job, record, end.outcome, end.reason, end.yields_to)
 
-    def conclude_run(self, job: HostMember, record: RunRecord, reason: str = UNSEEN) -> None:
+    def conclude_run(self, job: HostMember, record: RunRecord, reason: str) -> None:
         """A run has ended of which nothing is left."""
-        entry, nominal_s = job.entry, record.nominal_s
-        job.remember_end(
-            Ended(
-                nominal_s=nominal_s,
-                chosen_s=record.chosen_s,
-                outcome=MANUAL if nominal_s is None else Outcome.EXECUTED.value,
-                reason=reason,
-                run_id=record.run_id,
-                started_ns=record.started_ns,
-            )
-        )
+        entry = job.entry
+        job.remember_end(record.ended(reason))
         self._writeback.let_go(record.run_id)
-        self._writeback.then(
-            lambda: self._journal.of_job(
-                Event.EXITED,
-                entry,
-                Level.WARN,
-                period=optional_text(nominal_s),
-                run_id=record.run_id,
-                reason=reason,
-            )
-        )
+        self._writeback.then(lambda: self._log_ended(entry, record, reason))
 
     # The line
 
@@ -231,31 +215,31 @@ class ProcessStarter:
     def _end_without_run(
         self,
         job: HostMember,
-        pending: PendingRun,
+        record: RunRecord,
         outcome: Outcome,
         reason: str,
         active_run: str,
-    ) -> None:
+    ) -> Ended:
         """Remember and log that a run which was decided on will not be; the ledger knows.
 
         `active_run` is the run that it was skipped for.
         """
-        ended = Ended(
-            nominal_s=pending.nominal_s,
-            chosen_s=pending.chosen_s,
-            outcome=MANUAL if pending.nominal_s is None else outcome.value,
-            reason=reason,
-            run_id=pending.run_id,
-            ended_ns=self._clock.now_ns(),
-        )
+        now_ns = self._clock.now_ns()
+        ended = record.ended(reason, outcome=outcome.value, ended_ns=now_ns)
         job.remember_end(ended)
-        # A reload before it is logged changes nothing about it.
-        entry, now_s = job.entry, self._clock.now_ns() // SECOND_NS
-        self._writeback.then(
-            lambda: self._log_given_up(entry, pending, outcome, reason, active_run, now_s)
-        )
-        for observe in pending.on_end:
-            observe(ended)
+        entry = job.entry  # a reload before it is logged changes nothing about it
+
+        def log() -> None:
+            if record.period is None:
+                self._log_ended(entry, record, reason)
+            elif outcome is Outcome.SKIPPED:
+                self._journal.skipped(entry, record.period, active_job=active_run)
+            else:
+                now_s, chosen_s = now_ns // SECOND_NS, record.chosen_s
+                self._journal.missed(entry, record.period, now_s, reason, chosen_s=chosen_s)
+
+        self._writeback.then(log)
+        return ended
 
     def _start(self, pending: PendingRun) -> None:
         now_ns = self._clock.now_ns()
@@ -271,16 +255,10 @@ class ProcessStarter:
                 raise PersistenceError(what, OSError(error.state_error, error.reason)) from None
             self._failed(pending, error)
             return
-        run = Run(
-            pending.member,
-            pending.run_id,
-            pending.nominal_s,
-            pending.chosen_s,
-            pid,
-            None,
-            self._clock.now_ns(),
-            self._clock.monotonic_ns(),
+        record = pending.record.replace(
+            started_ns=self._clock.now_ns(), pid=pid, boot_id=self._processes.boot_id()
         )
+        run = Run(pending.member, record, pid, self._clock.monotonic_ns())
         run.on_end = pending.on_end
         self._begun.append((run, loggers))
         self._unwatched += 1 + len(loggers)
@@ -293,27 +271,24 @@ class ProcessStarter:
         self._journal.of_job(
             Event.STARTED,
             run.member.entry,
-            at_ns=run.started_ns,
-            period=run.period,
+            at_ns=run.record.started_ns,
+            period=run.record.period,
             run_id=run.run_id,
             pid=run.pid,
-            chosen=optional_text(run.chosen_s),
+            chosen=optional_text(run.record.chosen_s),
         )
         self._supervisor.watch(run)
         self._reap(loggers)
-        run.ticks = self._processes.start_ticks(run.pid)
-        self._note(run)
+        run.record = run.record.replace(ticks=self._processes.start_ticks(run.pid))
+        try:
+            self._store.note_run(run.record)
+        except PersistenceError as error:
+            # The next krond would find it by its environment, so it is as good as noted.
+            self._journal.error("note the run", str(error), run.member.entry, level=Level.WARN)
 
     def _reap(self, loggers: Iterable[int]) -> None:
         for logger in loggers:
             self._supervisor.reap(logger)
-
-    def _note(self, run: Run) -> None:
-        try:
-            self._store.note_run(run.record(self._processes.boot_id()))
-        except PersistenceError as error:
-            # The next krond would find it by its environment, so it is as good as noted.
-            self._journal.error("note the run", str(error), run.member.entry, level=Level.WARN)
 
     def _failed(self, pending: PendingRun, error: StartError) -> None:
         entry = pending.member.entry
@@ -323,7 +298,7 @@ class ProcessStarter:
                 "start",
                 error.reason,
                 entry,
-                period=pending.period,
+                period=pending.record.period,
                 level=level,
                 component=Component.EXECUTOR,
             )
@@ -347,7 +322,7 @@ class ProcessStarter:
         self._journal.of_job(
             Event.WAITING,
             pending.member.entry,
-            period=pending.period,
+            period=pending.record.period,
             run_id=pending.run_id,
             reason=what,
         )
@@ -364,13 +339,9 @@ class ProcessStarter:
             self.give_up(pending.member, pending, Outcome.MISSED, f"{TOO_LATE}{pending.waits_for}")
             return False
         pending.deadline = self._timers.at(
-            self._clock.monotonic_ns() + left_ns, lambda: self._look_again(pending)
+            self._clock.monotonic_ns() + left_ns, lambda: self._check_deadline(pending)
         )
         return True
-
-    def _look_again(self, pending: PendingRun) -> None:
-        pending.deadline = None
-        self._check_deadline(pending)
 
     def _forget(self, pending: PendingRun) -> None:
         pending.is_done = True
@@ -379,20 +350,12 @@ class ProcessStarter:
         del self.waiting[pending.run_id]
         pending.member.pending.remove(pending)
 
-    def _log_given_up(
-        self,
-        entry: Entry,
-        pending: PendingRun,
-        outcome: Outcome,
-        reason: str,
-        active_job: str,
-        now_s: int,
-    ) -> None:
-        if pending.nominal_s is None or pending.chosen_s is None:
-            run_id = pending.run_id
-            self._journal.of_job(Event.EXITED, entry, Level.WARN, run_id=run_id, reason=reason)
-            return
-        if outcome is Outcome.SKIPPED:
-            self._journal.skipped(entry, pending.period or "", active_job=active_job)
-            return
-        self._journal.missed(entry, pending.period or "", now_s, reason, chosen_s=pending.chosen_s)
+    def _log_ended(self, entry: Entry, record: RunRecord, reason: str) -> None:
+        self._journal.of_job(
+            Event.EXITED,
+            entry,
+            Level.WARN,
+            period=record.period,
+            run_id=record.run_id,
+            reason=reason,
+        )

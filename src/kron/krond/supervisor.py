@@ -71,21 +71,17 @@ class Supervisor:
         """Look after a run that a krond before this one started."""
         ticks = self._processes.start_ticks(pid)
         age_ns = self._processes.age_ns(ticks) if ticks is not None else 0
-        run = Run(
-            member,
-            record.run_id,
-            record.nominal_s,
-            record.chosen_s,
-            pid,
-            ticks,
-            self._clock.now_ns() - age_ns,
-            self._clock.monotonic_ns() - age_ns,
-            is_adopted=True,
+        record = record.replace(
+            started_ns=self._clock.now_ns() - age_ns,
+            pid=pid,
+            ticks=ticks,
+            boot_id=self._processes.boot_id(),
         )
         self._journal.of_job(
-            Event.ADOPTED, member.entry, period=run.period, run_id=run.run_id, pid=pid
+            Event.ADOPTED, member.entry, period=record.period, run_id=record.run_id, pid=pid
         )
-        self.watch(run)
+        began_ns = self._clock.monotonic_ns() - age_ns
+        self.watch(Run(member, record, pid, began_ns, is_adopted=True))
 
     def stop(self, run: Run, *, is_timeout: bool = False) -> None:
         """Ask the run's group to end, and see to it that it does."""
@@ -137,7 +133,7 @@ class Supervisor:
         self._journal.of_job(
             Event.TIMEOUT,
             run.member.entry,
-            period=run.period,
+            period=run.record.period,
             run_id=run.run_id,
             timeout=format_duration(run.task.timeout_ns or 0),
             signal=number.name,
@@ -147,7 +143,7 @@ class Supervisor:
         processes = self._processes
         if (
             run.is_adopted
-            and not processes.is_alive(run.pid, run.ticks or 0)
+            and not processes.is_alive(run.pid, run.record.ticks or 0)
             and not processes.members(run.pid)
         ):
             return  # not our child: its number may be another process's by now
@@ -158,7 +154,7 @@ class Supervisor:
                 f"send {number.name}",
                 str(error.strerror),
                 run.member.entry,
-                period=run.period,
+                period=run.record.period,
                 component=Component.EXECUTOR,
             )
 
@@ -198,14 +194,17 @@ class Supervisor:
             Event.EXITED,
             run.member.entry,
             Level.INFO if exit_code == 0 else Level.WARN,
-            period=run.period,
+            period=run.record.period,
             run_id=run.run_id,
             exit_code=exit_code,
             signal=None if number is None else signal_name(number),
             seconds=round((self._clock.monotonic_ns() - run.began_ns) / SECOND_NS, 3),
             reason=reason or None,
         )
-        self._on_end(run, run.ended(self._clock.now_ns(), exit_code, number, reason))
+        ended = run.record.ended(
+            reason, ended_ns=self._clock.now_ns(), exit_code=exit_code, signal=number
+        )
+        self._on_end(run, ended)
 
 
 def signal_name(number: int) -> str:

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 from kron.core.instant import to_datetime, to_text
 from kron.jobs.task import Destination, Output
-from kron.krond.pending import PendingRun
 from kron.krond.process.account import Account, find_account
 from kron.krond.process.launch import Launch, StartError, launch
 from kron.krond.process.output import open_output, open_relay, open_syslog
+from kron.krond.run import PendingRun
 
 _OF_A_PERIOD = (b"KRON_PERIOD", b"KRON_CHOSEN")
 _PRIORITIES = {1: "cron.info", 2: "cron.err"}
@@ -47,15 +47,15 @@ class Surroundings:
             streams.close()
 
     def _environment_of(self, pending: PendingRun) -> dict[bytes, bytes]:
-        entry = pending.member.entry
+        entry, record = pending.member.entry, pending.record
         variables = dict(self._environment) if entry.task.inherits_env else {}
         for name, value in entry.task.env:
             variables[os.fsencode(name)] = os.fsencode(value)
         variables[b"KRON_RUN_ID"] = pending.run_id.encode()
         variables[b"KRON_JOB"] = entry.name.encode()
-        if pending.nominal_s is not None and pending.chosen_s is not None:
-            variables[b"KRON_PERIOD"] = to_text(pending.nominal_s).encode()
-            variables[b"KRON_CHOSEN"] = to_text(pending.chosen_s).encode()
+        if record.nominal_s is not None and record.chosen_s is not None:
+            variables[b"KRON_PERIOD"] = to_text(record.nominal_s).encode()
+            variables[b"KRON_CHOSEN"] = to_text(record.chosen_s).encode()
         return variables
 
 
@@ -108,7 +108,7 @@ class _Streams:
                 return descriptor
             case Destination.FILE:
                 moment = to_datetime(self._now_s)
-                period = self._pending.period or self._pending.run_id
+                period = self._pending.record.period or self._pending.run_id
                 path = output.path_at(moment, name=self._entry.name, period_id=period)
                 if path not in self._opened:
                     umask = self._entry.task.umask

@@ -18,8 +18,8 @@ class Timer:
 
     __slots__ = ("action",)
 
-    def __init__(self, action: Callable[[], None]) -> None:
-        self.action: Callable[[], None] | None = action
+    def __init__(self, action: Callable[[], object]) -> None:
+        self.action: Callable[[], object] | None = action
         """None once it is done or cancelled."""
 
     def cancel(self) -> None:
@@ -49,7 +49,7 @@ class Timers:
     def __len__(self) -> int:
         return len(self._heap)
 
-    def at(self, monotonic_ns: int, action: Callable[[], None]) -> Timer:
+    def at(self, monotonic_ns: int, action: Callable[[], object]) -> Timer:
         """Do `action` once the monotonic clock shows this."""
         if len(self._heap) >= self._most:
             self._heap = [entry for entry in self._heap if entry[2].action]

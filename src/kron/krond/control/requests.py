@@ -144,8 +144,8 @@ def job_status(member: HostMember) -> dict[str, object]:
             {
                 "run_id": run.run_id,
                 "pid": run.pid,
-                "period": run.period,
-                "started": optional_timestamp(run.started_ns),
+                "period": run.record.period,
+                "started": optional_timestamp(run.record.started_ns),
                 "stopping": run.stage is not Stage.RUNNING,
                 "adopted": run.is_adopted,
             }
@@ -154,7 +154,7 @@ def job_status(member: HostMember) -> dict[str, object]:
         "waiting": [
             {
                 "run_id": pending.run_id,
-                "period": pending.period,
+                "period": pending.record.period,
                 "reason": pending.waits_for,
                 "until": optional_text(pending.latest_s),
             }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from kron.core.frozen import Frozen
+from kron.core.instant import optional_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +43,33 @@ class RunRecord(Frozen):
     def __post_init__(self) -> None:
         check_run_id(self.run_id)
         check_boot_id(self.boot_id)
+
+    @property
+    def period(self) -> str | None:
+        """Its period as logs have it; None for a manual run."""
+        return optional_text(self.nominal_s)
+
+    def ended(
+        self,
+        reason: str,
+        *,
+        outcome: str = "executed",
+        ended_ns: int | None = None,
+        exit_code: int | None = None,
+        signal: int | None = None,
+    ) -> Ended:
+        """Its end, for the history."""
+        return Ended(
+            nominal_s=self.nominal_s,
+            chosen_s=self.chosen_s,
+            outcome=MANUAL if self.nominal_s is None else outcome,
+            reason=reason,
+            run_id=self.run_id,
+            started_ns=self.started_ns,
+            ended_ns=ended_ns,
+            exit_code=exit_code,
+            signal=signal,
+        )
 
 
 class Ended(Frozen):
