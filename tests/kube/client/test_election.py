@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kron.kube.client.client import Client
-from kron.kube.client.election import Election, held, read_lease
+from kron.kube.client.election import Election, Lease
 from kron.testing.clock import FakeClock
 from kron.waking.clock import Clock
 from tests.kube.client.leases import LeaseServer
@@ -587,7 +587,8 @@ def test_a_lead_that_will_not_end_is_waited_for_and_never_runs_twice() -> None:
     "obj", [{}, {"spec": None}, {"spec": []}, {"spec": {"holderIdentity": 7}}, {"spec": "x"}]
 )
 def test_a_lease_of_any_shape_is_nobodys_and_can_be_held(obj: dict[str, Any]) -> None:
-    lease = read_lease(obj)
-    assert (lease.holder, lease.duration_s, lease.transitions) == ("", None, 0)
-    spec = held(lease, "one", 0.3, 0)["spec"]
+    lease = Lease(obj)
+    assert (lease.holder, lease.count("leaseDurationSeconds")) == ("", 0)
+    spec = lease.held("one", 0.3, 0)["spec"]
     assert (spec["holderIdentity"], spec["leaseDurationSeconds"]) == ("one", 1)
+    assert spec["leaseTransitions"] == 1

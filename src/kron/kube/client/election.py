@@ -12,21 +12,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from math import ceil
 from random import random
 
 from kron.core.duration import SECOND_NS
 from kron.core.frozen import Frozen
 from kron.core.instant import to_text
-from kron.kube.api_object import Object, member, text
+from kron.kube.api_object import Object, integer, member, text
 from kron.kube.client.client import Client
 from kron.kube.client.errors import CONFLICT, NOT_FOUND, ApiError
 from kron.kube.client.resources import LEASES
 from kron.waking.clock import Clock
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _RELEASE_S = 2.0
 _SHORTEST_REQUEST_S = 0.05
@@ -36,49 +33,42 @@ _MOST_COUNT = 2**31 - 1
 
 
 class Lease(Frozen):
-    """Who holds the lease, how long it lasts without a renewal, and the object it was read from."""
+    """A lease as the API server has it. Values that make no sense count as missing."""
 
-    holder: str
-    """'' if it has no holder."""
-    duration_s: float | None
-    """None if it is missing or makes no sense."""
-    transitions: int
-    acquired: str
-    spec: Object
     obj: Object
 
+    @property
+    def spec(self) -> Object:
+        """Everything but its metadata."""
+        return member(self.obj, "spec")
 
-def read_lease(obj: Object) -> Lease:
-    """Read a lease; values that make no sense are left out."""
-    spec = member(obj, "spec")
-    return Lease(
-        text(spec, "holderIdentity"),
-        _count(spec.get("leaseDurationSeconds")) or None,
-        _count(spec.get("leaseTransitions")),
-        text(spec, "acquireTime"),
-        spec,
-        obj,
-    )
+    @property
+    def holder(self) -> str:
+        """Who holds it, or ''."""
+        return text(self.spec, "holderIdentity")
 
+    def count(self, name: str) -> int:
+        """A number in its spec, within the API's bounds; 0 if it is missing."""
+        return min(max(0, integer(self.spec, name)), _MOST_COUNT)
 
-def _count(value: object) -> int:
-    """A number within the API's bounds, or 0."""
-    return min(max(0, value), _MOST_COUNT) if type(value) is int else 0
+    def held(self, identity: str, duration_s: float, now_ns: int) -> Object:
+        """The object with which `identity` takes the lease, or renews its own."""
+        now = _time(now_ns)
+        is_ours = self.holder == identity
+        return self._changed(
+            holderIdentity=identity,
+            leaseDurationSeconds=max(1, ceil(duration_s)),  # the server refuses 0
+            acquireTime=(is_ours and text(self.spec, "acquireTime")) or now,
+            renewTime=now,
+            leaseTransitions=min(self.count("leaseTransitions") + (not is_ours), _MOST_COUNT),
+        )
 
+    def given_back(self, now_ns: int) -> Object:
+        """The object with which its holder gives it up."""
+        return self._changed(holderIdentity="", leaseDurationSeconds=1, renewTime=_time(now_ns))
 
-def held(lease: Lease, identity: str, duration_s: float, now_ns: int) -> Any:
-    """The object with which `identity` takes the lease, or renews its own."""
-    now = _time(now_ns)
-    is_ours = lease.holder == identity
-    spec = {
-        **lease.spec,
-        "holderIdentity": identity,
-        "leaseDurationSeconds": max(1, ceil(duration_s)),  # the server refuses 0
-        "acquireTime": lease.acquired if is_ours and lease.acquired else now,
-        "renewTime": now,
-        "leaseTransitions": min(lease.transitions + (not is_ours), _MOST_COUNT),
-    }
-    return {**lease.obj, "spec": spec}
+    def _changed(self, **values: str | int) -> Object:
+        return {**self.obj, "spec": {**self.spec, **values}}
 
 
 def _time(now_ns: int) -> str:
@@ -243,8 +233,7 @@ class Election:
             if error.status != NOT_FOUND:
                 raise
             return None
-        lease = read_lease(obj)
-        self._others = lease
+        lease = self._others = Lease(obj)
         if self._seen != lease.spec:
             self._seen, self._seen_ns = lease.spec, self._clock.boot_ns()
         return lease
@@ -253,28 +242,24 @@ class Election:
         """Whether we may take the lease: it is ours, has no holder, or we saw it run out."""
         if lease.holder in ("", self._identity):
             return True
-        duration_s = min(lease.duration_s or self._duration_s, _LONGEST_FOREIGN_S)
+        duration_s = lease.count("leaseDurationSeconds") or self._duration_s
+        duration_s = min(duration_s, _LONGEST_FOREIGN_S)
         return self._clock.boot_ns() - self._seen_ns >= duration_s * SECOND_NS
 
     async def _write(self, lease: Lease | None, timeout_s: float) -> Lease:
         """Create the lease, or write our name into it unless another client has changed it."""
-        body = held(lease or self._new(), self._identity, self._duration_s, self._clock.now_ns())
-        if lease is None:
-            obj = await self._client.create(LEASES, self._namespace, body, timeout_s=timeout_s)
-        else:
-            obj = await self._replace(body, timeout_s)
-        return read_lease(obj)
-
-    def _new(self) -> Lease:
-        """A lease that does not exist yet, and counts as ours."""
-        return read_lease(
-            {
-                "apiVersion": "coordination.k8s.io/v1",
-                "kind": "Lease",
-                "metadata": {"namespace": self._namespace, "name": self._name},
-                "spec": {"holderIdentity": self._identity},
-            }
-        )
+        now_ns = self._clock.now_ns()
+        if lease is not None:
+            body = lease.held(self._identity, self._duration_s, now_ns)
+            return Lease(await self._replace(body, timeout_s))
+        new: Object = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"namespace": self._namespace, "name": self._name},
+            "spec": {"holderIdentity": self._identity},  # so that its first holder is no transition
+        }
+        body = Lease(new).held(self._identity, self._duration_s, now_ns)
+        return Lease(await self._client.create(LEASES, self._namespace, body, timeout_s=timeout_s))
 
     async def _replace(self, body: Object, timeout_s: float) -> Object:
         return await self._client.replace(
@@ -288,33 +273,20 @@ class Election:
             return
         self._may_hold = False
         lease, self._lease = self._lease, None
-        try:
+        with suppress(ApiError, TimeoutError):
             async with asyncio.timeout(_RELEASE_S):
                 for _ in range(2):  # a renewal whose answer was lost may have changed the version
                     lease = lease or await self._read(_RELEASE_S)
                     if lease is None or lease.holder != self._identity:
                         return
-                    if await self._was_given_back(lease):
+                    try:
+                        await self._replace(lease.given_back(self._clock.now_ns()), _RELEASE_S)
+                    except ApiError as error:
+                        if error.status != CONFLICT:
+                            return
+                        lease = None
+                    else:
                         return
-                    lease = None
-        except (ApiError, TimeoutError):
-            return
-
-    async def _was_given_back(self, lease: Lease) -> bool:
-        """Write a lease without a holder; False if it has changed meanwhile."""
-        spec = {
-            **lease.spec,
-            "holderIdentity": "",
-            "leaseDurationSeconds": 1,
-            "renewTime": _time(self._clock.now_ns()),
-        }
-        try:
-            await self._replace({**lease.obj, "spec": spec}, _RELEASE_S)
-        except ApiError as error:
-            if error.status == CONFLICT:
-                return False
-            raise
-        return True
 
     def _left_s(self) -> float:
         """How long we may still act."""
