@@ -1,4 +1,4 @@
-"""The conditions of a KronJob: whether it is in order and, if not, what is the matter."""
+"""The conditions of a KronJob: whether it is in order and, if not, what is wrong."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Trouble(Frozen):
 
 
 def trouble_of(status: Status | None) -> Trouble | None:
-    """The trouble that a status names: a new leader knows no other."""
+    """The trouble that a stored status names, for a new leader."""
     for each in status.conditions if status else ():
         if each.type == SCHEDULING_ERROR and each.status:
             return Trouble(each.reason, each.message)
@@ -34,7 +34,7 @@ def trouble_of(status: Status | None) -> Trouble | None:
 
 
 def says_invalid(member: ClusterMember) -> bool:
-    """Whether its status says already what is wrong with its spec."""
+    """Whether its stored status already says what is wrong with its spec."""
     return any(
         each.type == INVALID_SPEC
         and each.status

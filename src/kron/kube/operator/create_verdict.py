@@ -19,7 +19,7 @@ class Verdict(StrEnum):
     EXISTS = "exists"
     """A Job of that name exists. The caller has to find out whose it is."""
     AGAIN = "again"
-    """It may go well later: no answer, no quota, too many requests, a fault of the server's."""
+    """It may succeed later: no answer, no quota, too many requests, a fault of the server."""
     NEVER = "never"
     """The server has refused this Job, and would again."""
 
@@ -28,7 +28,7 @@ def judge(error: ApiError) -> Verdict:
     """What to do after this answer."""
     if error.status == CONFLICT and error.reason == "AlreadyExists":
         return Verdict.EXISTS
-    # What gives no reason is not the API server's: a load balancer's 404 will pass.
+    # An answer without a reason is not the API server's: a load balancer's 404 will pass.
     is_refused = error.status in _REFUSALS and bool(error.reason)
     if is_refused or _is_denied(error) or is_terminating(error):
         return Verdict.NEVER
@@ -61,7 +61,7 @@ def reason_word(error: ApiError) -> str:
 
 
 def _is_denied(error: ApiError) -> bool:
-    """Whether admission said no: a webhook, or a policy. One that could not be asked did not."""
+    """Whether a webhook or a policy denied it. A webhook that could not be reached did not."""
     message = error.message
     by_webhook = 'admission webhook "' in message and "denied the request" in message
     return by_webhook or ("ValidatingAdmissionPolicy '" in message and "denied request" in message)

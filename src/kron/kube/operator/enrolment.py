@@ -50,9 +50,9 @@ class ClusterEnrolment:
         may_act: Callable[[], bool],
     ) -> None:
         self.is_leading = False
-        """Whether the ledgers are ours: those that the API server has are behind."""
+        """Whether our ledgers count. The API server's may be older."""
         self.takes_up = False
-        """Whether anything new is begun. One that ceases to lead still ends what it has begun."""
+        """Whether anything new is begun. A leader that stops leading still ends what it began."""
         self.changed = asyncio.Event()
         """Set when the operator may have to wake at another time."""
         self._roster = roster
@@ -98,18 +98,18 @@ class ClusterEnrolment:
             self._remove(member)
 
     def keep(self, names: set[Key], namespace: str | None) -> None:
-        """These are all that there are."""
+        """The API server has these and no others."""
         for member in self._roster:
             if namespace in (None, member.metadata.namespace) and member.key not in names:
                 self._remove(member)
 
     def restored(self) -> None:
-        """The API server's storage is an older one: what is older than what is known is right."""
+        """The API server's storage was restored: versions older than the known ones are right."""
         for member in self._roster:
             member.metadata = member.metadata.replace(resource_version=_BEFORE_ALL, generation=0)
 
     def reset(self) -> None:
-        """Forget what a leader had in mind: the ledgers are those that the API server has."""
+        """Forget what a leader had in mind: from now on the API server's ledgers count."""
         self.is_leading = False
         for member in self._roster:
             member.load(member.stored.ledger if member.stored else None)
@@ -159,7 +159,7 @@ class ClusterEnrolment:
         return was_frozen  # a person removed the ledger that could not be read
 
     def _configure(self, member: ClusterMember, obj: Object) -> None:
-        """Let a member be what its spec says."""
+        """Configure a member as its spec says."""
         member.invalid = ""
         try:
             kronjob: KronJob | None = read_kronjob(obj)
@@ -191,7 +191,7 @@ class ClusterEnrolment:
                 self._scheduler.suspended(member, suspend=suspend)
 
     def tell_invalid(self, member: ClusterMember) -> None:
-        """Say what is wrong with a spec; with an Event if its status does not say it yet."""
+        """Log what is wrong with a spec, and send an Event if its status does not say it yet."""
         self._journal.event(
             Event.ERROR,
             namespace=member.metadata.namespace,
@@ -235,12 +235,12 @@ class Jobs:
         self._changed(self._roster.drop_run(read_run(obj)))
 
     def keep(self, names: set[Key], namespace: str | None) -> None:
-        """These are all that there are."""
+        """The API server has these and no others."""
         for member in self._roster.keep_runs(names, namespace):
             self._changed(member)
 
     def restored(self) -> None:
-        """The API server's storage is an older one. Jobs are taken as they are listed."""
+        """The API server's storage was restored. Jobs are taken as they are listed."""
 
     def _changed(self, member: ClusterMember | None) -> None:
         if member is None or not self._is_leading():

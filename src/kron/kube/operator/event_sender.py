@@ -1,7 +1,7 @@
-"""The event sender: what people see in `kubectl describe`. Events, with a limit.
+"""The event sender: creates the Events that people see in `kubectl describe`.
 
-They are sent by a task of their own, at a limited rate, and dropped when too many
-wait: no Job waits for an Event. The log has everything.
+A task of its own sends them at a limited rate and drops them when too many wait: no Job waits for
+an Event. The log has everything.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class EventSender:
         self._arrived.set()
 
     async def run(self) -> None:
-        """Send what there is to say, for ever."""
+        """Send Events until cancelled."""
         loop = asyncio.get_running_loop()
         allowance = float(BURST)
         counted_at = loop.time()

@@ -16,7 +16,7 @@ from kron.kube.resource.run import JobRun
 def surplus(member: ClusterMember) -> list[JobRun]:
     """The finished Jobs beyond the limits, the oldest first.
 
-    One whose period the stored ledger does not have stays: it is what is known of its run.
+    A Job whose period is not in the stored ledger is kept: nothing else proves that it ran.
     """
     kronjob = member.kronjob
     if kronjob is None:
@@ -37,7 +37,7 @@ def _beyond(runs: Iterable[JobRun], limit: int) -> list[JobRun]:
 
 
 class JobCleanup:
-    """Deletes what is beyond the limits, one after the other, when there is time for it."""
+    """Deletes the Jobs beyond the limits, one after the other."""
 
     def __init__(self, client: Client, may_act: Callable[[], bool]) -> None:
         self._client = client
@@ -78,6 +78,6 @@ class JobCleanup:
                     tries += 1
                     continue
                 if error.status != NOT_FOUND:
-                    return  # not to be had now; the next Job that finishes brings us back
+                    return  # the next Job that finishes leads to another try
             member.runs.pop(run.name, None)
             return

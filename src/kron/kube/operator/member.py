@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ClusterMember(TrackedJob[PendingJob]):
-    """What a KronJob says, what the API server has of its status, and which Jobs it has."""
+    """A KronJob: its spec, its status as the API server has it, and its Jobs."""
 
     __slots__ = (
         "frozen",
@@ -49,11 +49,11 @@ class ClusterMember(TrackedJob[PendingJob]):
         self.writing: Status | None = None
         """The status that is on its way there."""
         self.runs = runs
-        """The Jobs that carry its name, by theirs. Those of another owner too: see `own_runs`."""
+        """The Jobs with its label, by their names; also those of another owner (see `own_runs`)."""
         self.trouble: Trouble | None = None
         """Why its last run could not be made, or cannot yet."""
         self.is_gone = False
-        """It was deleted. Another of its name is another member."""
+        """It was deleted. A new KronJob of the same name is another member."""
 
     @property
     def entry(self) -> KronJob:
@@ -73,11 +73,11 @@ class ClusterMember(TrackedJob[PendingJob]):
 
     @property
     def can_run(self) -> bool:
-        """Whether periods of it may be dealt with."""
+        """Whether its periods may be dealt with."""
         return self.kronjob is not None and not self.frozen and not self.metadata.is_deleting
 
     def own_runs(self) -> list[JobRun]:
-        """Its Jobs, those that it owns."""
+        """The Jobs that it owns."""
         return [run for run in self.runs.values() if run.owner_uid == self.metadata.uid]
 
     def active_runs(self) -> list[JobRun]:
@@ -101,9 +101,9 @@ class ClusterMember(TrackedJob[PendingJob]):
         return ledger is not None and ledger not in ours
 
     def has_stored(self, run: JobRun) -> bool:
-        """Whether the API server would know without this Job of its that the period has run.
+        """Whether its stored status says that the period of this Job has run.
 
-        As long as it would not, the Job may not be deleted: it is all that is known of its run.
+        Until it does, the Job must not be deleted: nothing else proves that it ran.
         """
         ledger = self.stored.ledger if self.stored else None
         if not run.period:
@@ -116,7 +116,7 @@ class ClusterMember(TrackedJob[PendingJob]):
         )
 
     def sightings(self) -> list[Sighting]:
-        """What there is of its runs: the Jobs that exist, and those that are being made."""
+        """What is found of its runs: the Jobs that exist or are being made."""
         found = [
             Sighting(
                 job_name(self.metadata.name, pending.period),

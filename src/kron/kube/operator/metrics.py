@@ -45,7 +45,7 @@ class Metrics:
         self._requests[verb, resource, status] += 1
 
     def watch_restarted(self, resource: str) -> None:
-        """A watch was begun again."""
+        """A watch was restarted after an error."""
         self._restarts[resource] += 1
 
     def event_dropped(self) -> None:

@@ -1,7 +1,7 @@
 """The operator: puts the parts together, and lets them work while it leads.
 
-All that is decided is decided in callbacks that do not wait, so nothing happens in between. What
-waits for the API server are tasks.
+Decisions are made in callbacks that do not wait, so nothing happens in between. Tasks wait for the
+API server.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class Operator:
             group.create_task(self._campaign())
 
     async def _campaign(self) -> None:
-        """Stand for election once everything is read: another may be able to begin at once."""
+        """Stand for election once everything is read: another replica may be ready sooner."""
         for reflector in self._reflectors:
             await reflector.synced.wait()
         await self._election.run(self._lead)
@@ -152,7 +152,7 @@ class Operator:
         return "" if is_read else "KronJobs and Jobs are not read yet; the log says why"
 
     async def _lead(self) -> None:
-        """Act, until cancelled. What another leader wrote has to be known before that."""
+        """Act until cancelled. First read what another leader wrote."""
         await self._read_again()
         loop = asyncio.get_running_loop()
         try:
@@ -172,7 +172,7 @@ class Operator:
             self._enrolment.reset()
 
     async def _act(self) -> None:
-        """Take everything up, and then whatever comes due or changes."""
+        """Take up all KronJobs, then deal with what comes due or changes."""
         self._enrolment.is_leading = self._enrolment.takes_up = True
         self._scheduler.watch_clock()  # a replica that does not lead does not follow it
         await self._take_up()
@@ -233,7 +233,7 @@ class Operator:
             asyncio.get_running_loop().call_soon(self._step_if_leading, due[AT_ONCE:], now_ns)
 
     def _is_to_step(self, member: ClusterMember) -> bool:
-        """Whether it is still there, and nothing has brought it up since it came due."""
+        """Whether it still exists and was not stepped since it came due."""
         return member.wake_s is None and self._roster.get(member.key) is member
 
     def _step_if_leading(self, due: list[ClusterMember], now_ns: int) -> None:

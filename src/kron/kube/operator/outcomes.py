@@ -102,7 +102,7 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
         self._log(Event.JOB_EXISTS, pending, job=run.name, uid=run.uid)
 
     def replaced(self, pending: PendingJob, run: JobRun) -> None:
-        """A Job is deleted for the sake of this one."""
+        """A Job was deleted to make room for this one."""
         new_job = job_name(pending.member.metadata.name, pending.period)
         self._log(Event.REPLACED_JOB, pending, old_job=run.name, new_job=new_job)
         message = f"Deleted Job {run.name} to make {new_job}"
@@ -119,7 +119,7 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
         )
 
     def ended(self, pending: PendingJob, outcome: Outcome, reason: str) -> None:
-        """There will be no Job."""
+        """Its Job will not be made."""
         member, intent = pending.member, pending.intent
         member.gave_up(intent.nominal_s, outcome, reason)
         self.concluded(member, Conclude(intent, outcome, reason, member.active_run))
@@ -144,12 +144,12 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
         self.in_trouble(pending, Trouble(reason_word(error), str(error)), Level.WARN)
 
     def refused(self, pending: PendingJob, error: ApiError) -> None:
-        """The API server does not want this Job."""
+        """The API server refused this Job for good."""
         self.in_trouble(pending, Trouble(reason_word(error), str(error)))
         self.ended(pending, Outcome.MISSED, str(error))
 
     def in_trouble(self, pending: PendingJob, trouble: Trouble, level: Level = Level.ERROR) -> None:
-        """Something is the matter, which people can do something about."""
+        """Report a problem that people can fix."""
         member = pending.member
         member.trouble = trouble
         if member.kronjob is not None:

@@ -39,7 +39,7 @@ Of several replicas one leads, and the others are ready to. kronctl explains why
     examples=(
         ("kron-operator crd | kubectl apply -f -", "let the cluster know what a KronJob is"),
         ("kron-operator run", "look after all KronJobs of the cluster"),
-        ("kron-operator run --namespace team-a", "those of one namespace only"),
+        ("kron-operator run --namespace team-a", "the KronJobs of one namespace only"),
     ),
     exit_codes=EXIT_CODES,
     wrong_usage=USAGE,

@@ -39,7 +39,7 @@ class Replacer:
     async def make_room(self, pending: PendingJob) -> bool:
         """Delete the Jobs that are active now and wait until they are gone.
 
-        False: its period has ended. What becomes active meanwhile is none of its business.
+        False: its period has ended. Jobs that become active meanwhile are left alone.
         """
         member = pending.member
         replaced = {run.uid for run in member.active_runs()}

@@ -1,6 +1,6 @@
-"""The roster: every KronJob there is, and the Jobs that carry their names.
+"""The roster: every KronJob, and the Jobs that carry their names.
 
-The API server names them in any order: a Job may come before its KronJob.
+The API server reports them in any order: a Job may come before its KronJob.
 """
 
 from __future__ import annotations

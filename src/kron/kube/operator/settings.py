@@ -28,7 +28,7 @@ class OperatorSettings(Frozen):
     slack_s: int = DEFAULT_SLACK_S
     replace_timeout_s: int = DEFAULT_REPLACE_TIMEOUT_S
     watch_silence_s: int = DEFAULT_WATCH_SILENCE_S
-    """After how long without a word a watch is begun again."""
+    """How long a watch may be silent before it is restarted."""
     http: tuple[str, int] | None = None
     """Where health and metrics are served."""
     log_format: Format = Format.TEXT

@@ -45,7 +45,7 @@ class NotLeadingError(Exception):
 
 
 class JobStarter:
-    """Makes Jobs, as long as it takes or makes sense."""
+    """Makes Jobs, trying again while they are in time."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class JobStarter:
         return PendingJob(job, intent, latest_s, replaces=replaces)
 
     def request(self, job: ClusterMember, pending: PendingJob) -> None:
-        """Make this Job as soon as it can be. First delete those that it replaces."""
+        """Make this Job as soon as possible. First delete the Jobs that it replaces."""
         before = [other for other in job.pending if other is not pending]
         assert self._group is not None  # only a leader is asked
         task = self._group.create_task(self._run(pending, before))
@@ -117,7 +117,7 @@ class JobStarter:
     # Tasks
 
     def forget(self, member: ClusterMember) -> None:
-        """It is gone, and so is all that was to be done for it."""
+        """The KronJob is gone: cancel what was to be done for it."""
         for pending in member.pending:
             if pending.task is not None:
                 pending.task.cancel()
@@ -128,7 +128,7 @@ class JobStarter:
             pending.changed.set()
 
     async def drain(self) -> None:
-        """Wait for the answers to what was asked: only then may another operator begin."""
+        """Wait for the answers to current creations: only then may another operator begin."""
         if self._under_way:
             await asyncio.wait(self._under_way, timeout=self._creation_s)
 
@@ -147,7 +147,7 @@ class JobStarter:
             pass  # the next leader sees to it
 
     def _over(self, pending: PendingJob) -> None:
-        """Its task has ended, in whatever way."""
+        """Its task has ended: done, failed or cancelled."""
         self._let_go(pending)
         if pending in pending.member.pending:
             pending.member.pending.remove(pending)
@@ -160,7 +160,7 @@ class JobStarter:
             self._statuses.let_go()
 
     async def _create(self, pending: PendingJob) -> None:
-        """Try until there is a Job, or there will be none."""
+        """Try until the Job exists, or will not be made."""
         tries = 0
         while True:
             error = await self._try(pending)
@@ -233,7 +233,7 @@ class JobStarter:
         return True
 
     async def _look(self, namespace: str, name: str) -> JobRun | None:
-        """The Job of that name, once the API server has answered; None if there is none."""
+        """The Job of that name, once the API server has answered; None if none exists."""
         tries = 0
         while True:
             try:
@@ -245,7 +245,7 @@ class JobStarter:
                 tries += 1
 
     async def _give_up(self, pending: PendingJob, error: ApiError) -> None:
-        """There will be no further try: the period ends, once it is clear that there is no Job."""
+        """Try no more: the period ends, once it is certain that no Job exists."""
         outcome, reason = pending.given_up or (Outcome.MISSED, f"{LATE}: {error}")
         if pending.is_doubtful:
             await asyncio.sleep(self._creation_s)  # a creation may still be under way for this long
@@ -254,7 +254,7 @@ class JobStarter:
         self._outcomes.ended(pending, outcome, reason)
 
     async def _pause(self, pending: PendingJob, delay_s: float) -> bool:
-        """Wait for the next try, whatever becomes of its other Jobs; False: there is to be none."""
+        """Wait until the next try; False: no further try is made."""
         loop = asyncio.get_running_loop()
         # In whole nanoseconds: a float of the wall clock ends early, and the last try would be
         # made again and again until its second is over.

@@ -26,9 +26,9 @@ from kron.waking.clock import Clock
 
 WRITERS = 16
 TIDY_DELAY_S = 1.0
-"""How long what is not urgent waits for more of its kind: a Job that has finished."""
+"""How long a change that is not urgent, such as a finished Job, waits for more of its kind."""
 MOST_HELD_S = 5.0
-"""How long statuses wait for Jobs. Where Jobs never cease to come, both have to be written."""
+"""How long statuses wait for Jobs. If Jobs keep coming, both have to be written."""
 MOST_FLUSHED_S = 1.0
 """How long the next leader waits for statuses that were not written yet."""
 _LOOK_S = 0.01
@@ -100,7 +100,7 @@ class StatusWriter:
         self._conflicts.pop(member, None)
 
     def hold(self) -> None:
-        """A Job is to be made: statuses have time."""
+        """A Job is to be made: statuses wait for it."""
         self._held += 1
         if self._held == 1:
             loop = asyncio.get_running_loop()
@@ -115,7 +115,7 @@ class StatusWriter:
             self._lose_patience()
 
     def _lose_patience(self) -> None:
-        """Let statuses be written until the next Job is to be made that has none before it."""
+        """Write statuses again, until the next Job is to be made while no other is."""
         if self._patience is not None:
             self._patience.cancel()
             self._patience = None
@@ -123,7 +123,7 @@ class StatusWriter:
         self._wake()
 
     async def flush(self) -> None:
-        """Write what is to be written, as far as that can be done at once: others lead next."""
+        """Write what is to be written, for a moment at most: another replica leads next."""
         self._lose_patience()
         loop = asyncio.get_running_loop()
         until_s = loop.time() + MOST_FLUSHED_S

@@ -104,8 +104,8 @@ def add_arguments(parser: Parser) -> None:
         type=_silence,
         default=DEFAULT_WATCH_SILENCE_S,
         metavar="DURATION",
-        help="how long a watch may tell nothing before it is begun again; an API server says "
-        f"something every minute, so more than that; default: {DEFAULT_WATCH_SILENCE_S}s",
+        help="how long a watch may be silent before it is restarted; an API server sends "
+        f"something every minute, so longer than that; default: {DEFAULT_WATCH_SILENCE_S}s",
     )
     how.add_argument(
         "--http",
@@ -138,7 +138,7 @@ def _settings(arguments: Namespace, access: Access) -> OperatorSettings:
         slack_s=arguments.trigger_slack,
         replace_timeout_s=arguments.replace_timeout,
         watch_silence_s=arguments.watch_silence,
-        http=_address(arguments.http) if isinstance(arguments.http, str) else arguments.http,
+        http=arguments.http,
         log_format=Format(arguments.log_format),
         log_level=Level(arguments.log_level),
         explain=arguments.explain,

@@ -11,7 +11,7 @@ complete -c kron-operator -n '__fish_seen_subcommand_from run' -l lease-duration
 complete -c kron-operator -n '__fish_seen_subcommand_from run' -l identity -x -d 'which replica this is, unique to the process; default: the host\'s name and something random'
 complete -c kron-operator -n '__fish_seen_subcommand_from run' -l trigger-slack -x -d 'how late a Job may be made when the operator was awake and something was busy; default: 5s, 0s for the bare rule'
 complete -c kron-operator -n '__fish_seen_subcommand_from run' -l replace-timeout -x -d 'how long a Job that is replaced may take to go before the period is missed; default: 60s'
-complete -c kron-operator -n '__fish_seen_subcommand_from run' -l watch-silence -x -d 'how long a watch may tell nothing before it is begun again; an API server says something every minute, so more than that; default: 120s'
+complete -c kron-operator -n '__fish_seen_subcommand_from run' -l watch-silence -x -d 'how long a watch may be silent before it is restarted; an API server sends something every minute, so longer than that; default: 120s'
 complete -c kron-operator -n '__fish_seen_subcommand_from run' -l http -x -d 'where /healthz, /readyz and /metrics are served; \'\' for nowhere; default: 127.0.0.1:8080'
 complete -c kron-operator -n '__fish_seen_subcommand_from run' -l log-format -x -a 'text json' -d 'default: text'
 complete -c kron-operator -n '__fish_seen_subcommand_from run' -l log-level -x -a 'DEBUG INFO WARN ERROR' -d 'the lowest level to log; default: INFO'
