@@ -85,7 +85,7 @@ def test_defaults_are_utc_no_window_uniform_stable_and_forbid() -> None:
     assert schedule.distribution == UniformDistribution()
     assert schedule.seed == Seed(Strategy.STABLE, "")
     assert schedule.policy == Policy(Concurrency.FORBID, 0, False)
-    assert not schedule.constraints
+    assert schedule.constraints.is_empty
 
 
 @pytest.mark.parametrize(
@@ -661,7 +661,7 @@ def test_the_default_limits_are_those_of_the_design() -> None:
     assert kron.Limits() == kron.Limits(line_bytes=65_536, window_days=366, clauses=64)
 
 
-def mended(text: str, problem: kron.Problem) -> list[str]:
+def fixed(text: str, problem: kron.Problem) -> list[str]:
     """The text with the fix of a problem in the place of what was wrong; each way it offers."""
     wrong = text[problem.start : problem.end]
     fix = problem.fix
@@ -762,7 +762,7 @@ def mended(text: str, problem: kron.Problem) -> list[str]:
 )
 def test_a_fix_mends_the_text_when_put_in_its_place(text: str) -> None:
     (problem,) = refused(text)
-    for whole in mended(text, problem):
+    for whole in fixed(text, problem):
         schedule = kron.fuzzy.parse_schedule(whole, identity="a")  # `daily` is a fix for @daily
         assert str(schedule) != text
 
@@ -779,7 +779,7 @@ def test_a_fix_mends_the_text_when_put_in_its_place(text: str) -> None:
 )
 def test_a_fix_says_what_was_meant(text: str, canonical: str) -> None:
     (problem,) = refused(text)
-    (whole,) = mended(text, problem)
+    (whole,) = fixed(text, problem)
     assert str(kron.parse_schedule(whole)) == canonical
 
 
@@ -809,7 +809,7 @@ def test_every_step_without_range_and_every_backward_range_gets_a_fix_that_means
     def values_after_mending(field: str) -> set[int]:
         text = schedule_with(field)
         (problem,) = refused(text)
-        (whole,) = mended(text, problem)
+        (whole,) = fixed(text, problem)
         mask: int = getattr(kron.parse_schedule(whole).cron, FIELDS[place]).mask
         return {
             value
@@ -833,7 +833,7 @@ def test_every_step_without_range_and_every_backward_range_gets_a_fix_that_means
 def test_sunday_as_7_with_a_step_is_not_mended_into_something_that_is_refused_too() -> None:
     text = "0 0 * * 7/2"
     (problem,) = refused(text)
-    assert not problem.fix or all(kron.parse_schedule(whole) for whole in mended(text, problem))
+    assert not problem.fix or all(kron.parse_schedule(whole) for whole in fixed(text, problem))
 
 
 @pytest.mark.parametrize("mode", ["around", "before"])

@@ -100,7 +100,7 @@ def explanation_lines(
     yield row("", _check(subject, decision.period_key))
     yield row("seed hash", decision.seed_hash)
     yield row("law", describe_distribution(schedule))
-    if schedule.constraints:
+    if not schedule.constraints.is_empty:
         yield row("constraints", str(schedule.constraints))
     yield from (row(label, text) for label, text in _draws(traced, most_draws))
     yield row("chosen", style(_chosen(subject, traced), "bold"))

@@ -6,14 +6,14 @@ down to one set of allowed minutes and a few conditions on the day.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from functools import reduce
 from operator import or_
 
 from kron.core.bits import lowest
 from kron.core.cron import DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MONTH, FieldKind, format_values
-from kron.core.frozen import Frozen
+from kron.core.frozen import Frozen, derived
 from kron.core.instant import DAY_S, to_date
 
 MINUTES_A_DAY = 1440
@@ -91,32 +91,31 @@ class Constraints(Frozen):
     only: tuple[Clause, ...] = ()
     avoid: tuple[Clause, ...] = ()
 
-    def __bool__(self) -> bool:
-        return bool(self.only or self.avoid)
+    # What follows is derived once, so that a check of a candidate does not derive it again.
+    is_empty: bool = derived()
+    minutes: int = derived()
+    """The minutes of the day that the clauses about the time of day leave, as a mask."""
+    _wanted_days: list[list[Clause]] = derived()
+    _avoided_days: list[Clause] = derived()
+
+    def __post_init__(self) -> None:
+        minutes, wanted_days = _EVERY_MINUTE, []
+        for clauses in by_kind(self.only):
+            if clauses[0].is_about_time_of_day:
+                minutes &= _any_minute(clauses)
+            else:
+                wanted_days.append(clauses)
+        self._derive(
+            is_empty=not (self.only or self.avoid),
+            minutes=minutes & ~_any_minute(c for c in self.avoid if c.is_about_time_of_day),
+            _wanted_days=wanted_days,
+            _avoided_days=[c for c in self.avoid if not c.is_about_time_of_day],
+        )
 
     def __str__(self) -> str:
         only = f"@only({';'.join(map(str, self.only))})" if self.only else ""
         avoid = f"@avoid({';'.join(map(str, self.avoid))})" if self.avoid else ""
         return " ".join(filter(None, (only, avoid)))
-
-
-class Filter:
-    """Constraints in the form that candidates are checked against."""
-
-    __slots__ = ("_avoided_days", "_constraints", "_wanted_days", "minutes")
-
-    def __init__(self, constraints: Constraints) -> None:
-        self._constraints = constraints
-        avoided_times = [clause for clause in constraints.avoid if clause.is_about_time_of_day]
-        self._avoided_days = [c for c in constraints.avoid if not c.is_about_time_of_day]
-        self._wanted_days = []
-        self.minutes = _EVERY_MINUTE & ~_any_minute(avoided_times)
-        """The minutes of the day that the clauses about the time of day leave, as a mask."""
-        for clauses in by_kind(constraints.only):
-            if clauses[0].is_about_time_of_day:
-                self.minutes &= _any_minute(clauses)
-            else:
-                self._wanted_days.append(clauses)
 
     def accepts(self, wall_s: int) -> bool:
         """Whether work may run at this wall time."""
@@ -150,10 +149,10 @@ class Filter:
                 return bool(clause.minutes() >> second // 60 & 1)
             return clause.holds_on(day)
 
-        for clause in self._constraints.avoid:
+        for clause in self.avoid:
             if holds(clause):
                 return f"inside avoid({clause})"
-        for clauses in by_kind(self._constraints.only):
+        for clauses in by_kind(self.only):
             if not any(map(holds, clauses)):
                 return f"outside only({';'.join(map(str, clauses))})"
         return None
@@ -167,7 +166,7 @@ def by_kind(clauses: tuple[Clause, ...]) -> Iterator[list[Clause]]:
             yield of_kind
 
 
-def _any_minute(clauses: list[Clause]) -> int:
+def _any_minute(clauses: Iterable[Clause]) -> int:
     return reduce(or_, (clause.minutes() for clause in clauses), 0)
 
 

@@ -170,13 +170,12 @@ def _draw(
 
 
 def _accepts(schedule: Schedule, candidate_s: int) -> bool:
-    accepting = schedule.time_filter
-    return accepting is None or accepting.accepts(schedule.zone.wall_at(candidate_s))
+    constraints = schedule.constraints
+    return constraints.is_empty or constraints.accepts(schedule.zone.wall_at(candidate_s))
 
 
 def _rejection(schedule: Schedule, candidate_s: int) -> str | None:
-    rejecting = schedule.time_filter
-    return None if rejecting is None else rejecting.rejection(schedule.zone.wall_at(candidate_s))
+    return schedule.constraints.rejection(schedule.zone.wall_at(candidate_s))
 
 
 def _upcoming(schedule: Schedule, identity: str, after_s: int) -> Iterator[Decision]:

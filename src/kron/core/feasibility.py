@@ -44,7 +44,7 @@ def feasibility(schedule: Schedule, *, nominal: datetime) -> Feasibility:
 
 def is_feasible(schedule: Schedule, nominal_s: int) -> bool:
     """Whether the window of a period holds any second that the constraints accept."""
-    if schedule.time_filter is None:
+    if schedule.constraints.is_empty:
         return True
     start_s = nominal_s + schedule.start_offset_s
     runs = _accepted_runs(schedule, start_s, start_s + schedule.width_s + 1)
@@ -53,17 +53,17 @@ def is_feasible(schedule: Schedule, nominal_s: int) -> bool:
 
 def _accepted_runs(schedule: Schedule, start_s: int, end_s: int) -> Iterator[tuple[int, int]]:
     """The seconds in [start_s, end_s) that the constraints accept, as [first, end) runs."""
-    time_filter = schedule.time_filter
-    if time_filter is None:
+    constraints = schedule.constraints
+    if constraints.is_empty:
         yield start_s, end_s
         return
-    times_of_day = time_filter.accepted_seconds()
+    times_of_day = constraints.accepted_seconds()
     while start_s < end_s:
         span = schedule.zone.span_at(start_s)
         stop_s = min(end_s, span.end_s)
         first_day = (start_s + span.offset_s) // DAY_S
         last_day = (stop_s - 1 + span.offset_s) // DAY_S
-        for day in filter(time_filter.accepts_day, range(first_day, last_day + 1)):
+        for day in filter(constraints.accepts_day, range(first_day, last_day + 1)):
             midnight_s = day * DAY_S - span.offset_s
             for first, end in times_of_day:
                 run_start_s = max(start_s, midnight_s + first)

@@ -25,11 +25,6 @@ class Nominals(ABC):
         self.wall = wall
         self.zone = zone
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether the expression can never match."""
-        return self.wall.days.is_empty
-
     def after(self, instant_s: int) -> int:
         """The smallest nominal instant > `instant_s`."""
         found_s = self._first_from(instant_s + 1, self.zone.span_at(instant_s + 1))

@@ -19,7 +19,7 @@ def parse_schedule(text: str, limits: Limits = DEFAULT_LIMITS) -> Schedule:
     modifiers = _each_once(found, problems)
     cron = _cron(text, words, problems)
     schedule = _schedule(cron, modifiers, Reader(limits, problems))
-    if schedule is not None and schedule.nominals.is_empty:
+    if schedule is not None and schedule.nominals.wall.days.is_empty:
         message = "no day of any year matches this day of month, month and day of week"
         problems.append(Problem(Code.CRON_NEVER, message, words[0].start, words[4].end))
     if problems or schedule is None:
@@ -81,5 +81,6 @@ def _schedule(cron: Cron | None, modifiers: dict[str, Modifier], reader: Reader)
     """Every modifier is read, also when another one or the cron expression is wrong."""
     read = {FORMS[name].field: reader.read(modifier) for name, modifier in modifiers.items()}
     values = {field: value for field, value in read.items() if value is not None}
-    constraints = Constraints(only=values.pop("only", ()), avoid=values.pop("avoid", ()))
-    return None if cron is None else Schedule(cron, constraints=constraints, **values)
+    if clauses := {name: values.pop(name) for name in CLAUSED if name in values}:
+        values["constraints"] = Constraints(**clauses)
+    return None if cron is None else Schedule(cron, **values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from kron.core.constraint import Constraints, Filter
+from kron.core.constraint import Constraints
 from kron.core.cron import Cron
 from kron.core.distribution import DEFAULT_DISTRIBUTION, Distribution, Law
 from kron.core.frozen import Frozen, derived
@@ -21,6 +21,7 @@ UTC_ZONE = load_zone("UTC")
 _DEFAULT_WINDOW = Window()
 _DEFAULT_SEED = Seed()
 _DEFAULT_POLICY = Policy()
+_NO_CONSTRAINTS = Constraints()
 
 
 class Schedule(Frozen):
@@ -36,13 +37,12 @@ class Schedule(Frozen):
     distribution: Distribution = DEFAULT_DISTRIBUTION
     seed: Seed = _DEFAULT_SEED
     policy: Policy = _DEFAULT_POLICY
-    constraints: Constraints = Constraints()
+    constraints: Constraints = _NO_CONSTRAINTS
 
     # What follows is derived once, so that a decision does not derive it again.
     nominals: Nominals = derived()
     walk: Walk = derived()
     law: Law | None = derived()
-    time_filter: Filter | None = derived()
     start_offset_s: int = derived()
     width_s: int = derived()
 
@@ -52,7 +52,6 @@ class Schedule(Frozen):
             nominals=instants,
             walk=Walk(instants),
             law=self.distribution.law(self.window) if self.window.width_s else None,
-            time_filter=Filter(self.constraints) if self.constraints else None,
             start_offset_s=self.window.start_offset_s,
             width_s=self.window.width_s,
         )

@@ -174,7 +174,7 @@ def _is_plain(span: Span, midnight_s: int) -> bool:
 def _chosen_s(job: Job, nominal_s: int) -> int | None:
     """When the period runs; None if it is unschedulable."""
     schedule = job.schedule
-    if schedule.law is None and schedule.time_filter is None:
+    if schedule.law is None and schedule.constraints.is_empty:
         return nominal_s + schedule.start_offset_s  # nothing to draw and nothing to reject
     return decide_at(schedule, job.identity, nominal_s).chosen_s
 
@@ -192,12 +192,12 @@ class _DayPlan:
         self._start_s = schedule.start_offset_s
         self._end_s = schedule.start_offset_s + schedule.width_s
         self._slot_s = slot_s
-        self._filter = schedule.time_filter
+        self._constraints = schedule.constraints
         self._known: dict[tuple[int, bool], _Minutes] = {}
 
     def minutes(self, day: int, midnight_s: int) -> _Minutes:
         """The minutes of a day that matches, which begins at that instant."""
-        is_accepted = self._filter is None or self._filter.accepts_day(day)
+        is_accepted = self._constraints.accepts_day(day)
         key = (midnight_s % self._slot_s, is_accepted)
         found = self._known.get(key)
         if found is None:
@@ -206,7 +206,7 @@ class _DayPlan:
 
     def _sort(self, phase_s: int, is_accepted: bool) -> _Minutes:
         in_one_slot = _in_one_slot(phase_s, self._start_s, self._end_s, self._slot_s)
-        if self._filter is None:
+        if self._constraints.is_empty:
             return (self._due & in_one_slot, self._due & ~in_one_slot)
         # On a plain day the clock runs evenly, so candidates are this many minutes away.
         first, last = self._start_s // 60, self._end_s // 60
@@ -215,7 +215,7 @@ class _DayPlan:
         same_day = _minute_range(-first, MINUTES_A_DAY - last)
         if not is_accepted:
             return (0, self._due & ~same_day)
-        accepted = self._filter.minutes
+        accepted = self._constraints.minutes
         everywhere, somewhere = _EVERY_MINUTE, 0
         for offset in range(first, last + 1):
             there = accepted >> offset if offset >= 0 else accepted << -offset & _EVERY_MINUTE

@@ -15,7 +15,7 @@ _OFTEN = 0.01
 
 def constraint_remarks(schedule: Schedule, year: Year) -> Iterator[Remark]:
     """Remarks about periods that find no second to run."""
-    if not schedule.constraints:
+    if schedule.constraints.is_empty:
         return
     found = outlook(schedule, year)
     if found.looked_at and not found.runnable:
@@ -81,10 +81,8 @@ def _periods(found: Outlook) -> str:
 
 def _rejection(schedule: Schedule, nominal_s: int) -> tuple[str, str]:
     """Why the first second of the window is rejected, and the modifier that rejects it."""
-    time_filter = schedule.time_filter
-    assert time_filter is not None  # it has constraints
     wall_s = schedule.zone.wall_at(nominal_s + schedule.start_offset_s)
-    why = clipped(time_filter.rejection(wall_s) or "")
+    why = clipped(schedule.constraints.rejection(wall_s) or "")
     name = "avoid" if why.startswith("inside") or not schedule.constraints.only else "only"
     return why, f"@{name}"
 

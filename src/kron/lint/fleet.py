@@ -68,11 +68,11 @@ class Fleet:
         days = self._year.matching_days(schedule) & self._year.coming(zone)
         minutes = schedule.nominals.wall.minutes_of_day
         if not schedule.width_s:
-            if schedule.time_filter is not None:
+            if not schedule.constraints.is_empty:
                 days &= self._year.allowed_days(schedule.constraints)
-                minutes &= schedule.time_filter.minutes
+                minutes &= schedule.constraints.minutes
             groups = self._windowless.setdefault(zone.key, {})
-        elif not schedule.constraints:  # with constraints, the busy seconds are not known
+        elif schedule.constraints.is_empty:  # with constraints, the busy seconds are not known
             window, distribution = schedule.window, schedule.distribution
             usual = distribution is DEFAULT_DISTRIBUTION  # hashing it for every job is slow
             key = (zone.key, window.mode, window.duration_ns, None if usual else distribution)

@@ -91,8 +91,7 @@ class _Surveyor:
         self._year = year
         self._days = year.matching_days(schedule) & year.coming(schedule.zone)
         self._found = Outlook(self._days.bit_count() * schedule.nominals.wall.matches_a_day)
-        assert schedule.time_filter is not None  # it has constraints
-        self._minutes = schedule.time_filter.minutes
+        self._minutes = schedule.constraints.minutes
         self._allowed = year.allowed_days(schedule.constraints)
         without = _beyond_cron(schedule.cron)
         self._beyond = self._allowed ^ year.allowed_days(schedule.constraints, without)
