@@ -368,3 +368,6 @@ def test_parsing_has_the_limits_of_a_line() -> None:
     with pytest.raises(kron.ParseError) as caught:
         fuzzy.parse("daily ", kron.Limits(line_bytes=5))
     assert caught.value.code is Code.LIMIT
+    with pytest.raises(kron.ParseError) as caught:
+        fuzzy.parse("é" * 40_000)
+    assert caught.value.code is Code.LIMIT, "the limit is in bytes, as the message says"

@@ -11,7 +11,7 @@ from functools import lru_cache
 from kron.core.errors import Code, ParseError, quoted
 from kron.core.frozen import Frozen
 from kron.core.limits import DEFAULT_LIMITS, Limits
-from kron.core.tokens import forbidden_characters
+from kron.core.tokens import check_text
 from kron.fuzzy.interval import read_interval
 from kron.fuzzy.pattern import WEEKDAYS, Around, Between, Kind, Pattern, advice
 from kron.fuzzy.placeholder import write_placeholder
@@ -63,16 +63,12 @@ class Expression(Frozen):
 
 def parse(text: str, limits: Limits = DEFAULT_LIMITS) -> Expression:
     """The expression that `text` says; a `ParseError` that lists all of its problems otherwise."""
-    if len(text) > limits.line_bytes:
-        message = f"the expression is longer than {limits.line_bytes} bytes"
-        raise ParseError.single(text, Code.LIMIT, message, end=1)
+    check_text(text, limits, "expression")
     # A fleet has many schedules and few expressions. Long ones are not worth their memory.
     return _parse_again(text) if len(text) <= _LONGEST_KEPT else _parse(text)
 
 
 def _parse(text: str) -> Expression:
-    if problems := forbidden_characters(text):
-        raise ParseError(text, problems)
     words = Words(text)
     pattern = _read(words)
     if words.problems:
