@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kron.core.bits import least_spacing, lowest, positions
-from kron.core.days import matching_days, select_days
+from kron.core.days import select_days
 from kron.core.instant import to_date, to_day
 from kron.core.parser import parse_schedule
 from tests.soak import examples
@@ -21,7 +21,7 @@ DAY_FIELDS = st.sampled_from(("* * *", "31 * *", "29 2 *", "* * MON", "13 * FRI"
 @examples(200)
 @given(first=FIRST_DAYS, count=st.integers(1, 1_200), fields=DAY_FIELDS)
 def test_a_mask_has_the_matching_days_and_no_others(first: int, count: int, fields: str) -> None:
-    days = matching_days(parse_schedule(f"0 0 {fields}").cron)
+    days = parse_schedule(f"0 0 {fields}").nominals.wall.days
     found = {first + position for position in positions(days.mask(first, count))}
     assert found == {day for day in range(first, first + count) if days.at_or_after(day) == day}
 

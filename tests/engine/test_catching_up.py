@@ -150,8 +150,8 @@ def test_the_count_of_a_bulk_leaves_out_what_was_handled_and_what_was_never_owed
     assert bulk[0].first_s == min(owed - handled)
 
 
-def test_a_few_missed_periods_too_old_to_be_looked_at_are_told_of_beside_those_that_are() -> None:
-    """The others among so many periods are unschedulable, so that hardly any is missed."""
+def test_a_few_missed_periods_too_old_to_be_looked_at_are_reported_beside_the_others() -> None:
+    """The other periods are unschedulable, so that hardly any is missed."""
     scene = Scene("*/30 * * * * @only(hours=0)", "2026-03-27T12:00:00Z")
     scene.restart()
     told = scene.at("2026-03-28T05:00:00Z")

@@ -528,7 +528,7 @@ def test_where_everybody_is_trusted_links_and_modes_do_not_matter(host: Path) ->
     assert warned(found) == [("pipe", Code.FILE_KIND)]
 
 
-# What is told of a crontab that runs
+# What is reported about a crontab that runs
 
 
 def test_what_krond_does_not_do_is_told_and_the_rest_runs(host: Path) -> None:

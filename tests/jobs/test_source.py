@@ -366,7 +366,7 @@ def test_a_file_is_refused_with_its_own_code_and_message(
         pytest.param(a_directory_of_a_stranger, marks=needs_root),
     ],
 )
-def test_whoever_allows_insecure_files_reads_them_and_follows_links(
+def test_insecure_access_reads_such_files_and_follows_links(
     place: Path, situation: Callable[[Path], Path]
 ) -> None:
     assert read_file(str(situation(place)), own_access(insecure=True)) == JOB
@@ -388,7 +388,7 @@ def test_what_is_no_file_is_refused_all_the_same(
     assert refusal(situation(place), own_access(insecure=True)).code is code
 
 
-def test_a_circle_of_links_is_unreadable_for_whoever_follows_links(place: Path) -> None:
+def test_a_circle_of_links_is_unreadable_where_links_are_followed(place: Path) -> None:
     (place / "x.kron").symlink_to("x.kron")
     error = refusal(place / "x.kron", own_access(insecure=True))
     assert error.code is Code.FILE_UNREADABLE

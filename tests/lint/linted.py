@@ -14,7 +14,7 @@ PATH = "/etc/krond.d/jobs.kron"
 
 
 class FakeHost(Host):
-    """A host that has what it is told of, and counts how often it is asked."""
+    """A host that has what a test says, and counts how often it is asked."""
 
     def __init__(
         self,

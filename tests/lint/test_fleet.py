@@ -1,4 +1,4 @@
-"""Fleets: jobs that start together are told of once, and a spread fleet is left in peace."""
+"""Fleets: jobs that start together are reported once, and a spread fleet is not reported."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Field(Frozen):
 
 
 class Cron(Frozen):
-    """Five fields. Whether they can ever match together is checked by `wall.WallTimes`."""
+    """Five fields. `parser` checks that they can ever match together."""
 
     minute: Field
     hour: Field

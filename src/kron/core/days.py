@@ -13,7 +13,6 @@ from functools import lru_cache
 from itertools import accumulate
 
 from kron.core.bits import positions
-from kron.core.cron import Cron
 from kron.core.instant import FIRST_YEAR, LAST_YEAR, out_of_range, to_day
 
 MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
@@ -151,13 +150,6 @@ class RareDays(Days):
 
     def backwards(self, day: int) -> Iterator[int]:
         return reversed(self._days[: bisect_right(self._days, day)])
-
-
-def matching_days(cron: Cron) -> Days:
-    """The days that `cron` matches."""
-    return select_days(
-        cron.day_of_month.mask, cron.month.mask, cron.day_of_week.mask, cron.either_day
-    )
 
 
 @lru_cache(maxsize=4096)

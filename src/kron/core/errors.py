@@ -163,7 +163,7 @@ class ParseError(KronError):
 def attempt(
     problems: list[Problem], parse: Callable[[str], _Value], text: str, at: int = 0
 ) -> _Value | None:
-    """What `parse` makes of a piece of text that begins at `at`; None if that is in `problems`."""
+    """What `parse` makes of a piece of text that begins at `at`; None if that is reported."""
     try:
         return parse(text)
     except ParseError as error:

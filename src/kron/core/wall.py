@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from kron.core.bits import positions
 from kron.core.cron import Cron
-from kron.core.days import matching_days
+from kron.core.days import select_days
 from kron.core.instant import DAY_S
 
 _NONE = 255
@@ -34,7 +34,9 @@ class WallTimes:
     )
 
     def __init__(self, cron: Cron) -> None:
-        self.days = matching_days(cron)
+        self.days = select_days(
+            cron.day_of_month.mask, cron.month.mask, cron.day_of_week.mask, cron.either_day
+        )
         self._every_day = self.days.is_every_day
         self._minute_mask = cron.minute.mask
         self._hour_mask = cron.hour.mask

@@ -23,8 +23,8 @@ class Job(Frozen):
     schedule: Schedule
 
     timing: Schedule = derived()
-    """The schedule without its suspension, which is what an edit is noticed by: to suspend a job
-    and to take it up again is none, since what came due in between is caught up with."""
+    """The schedule without its suspension, by which an edit is noticed. To suspend and to resume a
+    job is no edit, because what came due in between is caught up with."""
     text: str = derived()
     """The canonical text of `timing`."""
     lead_s: int = derived()

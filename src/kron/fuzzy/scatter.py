@@ -155,7 +155,7 @@ def fnv1a_32(data: bytes) -> int:
 
 
 def identifier_hash(identifier: str) -> int:
-    """The hash of an identifier such as `owner/repo/path.md`; it is never empty by default."""
+    """The hash of an identifier such as `owner/repo/path.md`; an empty one is refused."""
     if not identifier or identifier.isspace() or "\n" in identifier:
         raise KronError(
             Code.IDENTITY,

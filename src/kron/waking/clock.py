@@ -17,5 +17,5 @@ class Clock:
         return time.monotonic_ns()
 
     def boot_ns(self) -> int:
-        """The same, but it goes on while the host sleeps: for what others wait for meanwhile."""
+        """The same, but it also counts the time for which the host sleeps."""
         return time.clock_gettime_ns(time.CLOCK_BOOTTIME)

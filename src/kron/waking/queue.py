@@ -1,7 +1,7 @@
 """The queue: which jobs are to be looked at next, by the instant at which they come due.
 
-A heap. To move a job is to put it in again: the place that it had is passed over when it comes up,
-or taken away with the others like it once they are the most.
+A heap. To move a job is to put it in again: its old entry is skipped when it comes up, or removed
+together with the other old entries once they are the majority.
 """
 
 from __future__ import annotations
