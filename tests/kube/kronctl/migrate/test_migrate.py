@@ -12,12 +12,14 @@ import pytest
 import yaml
 
 from kron.console.terminal import Terminal
-from kron.core.duration import SECOND_NS
+from kron.core.duration import SECOND_NS, format_duration
+from kron.core.gap import shortest_gap
 from kron.core.instant import from_text
 from kron.core.parser import parse_schedule
+from kron.core.year import LEAP_YEAR, Year
 from kron.kube.kronctl.commands.migrate import _is_confirmed, _warnings
 from kron.kube.kronctl.manifest import read_manifests
-from kron.kube.kronctl.migrate.migration import Migration, gaps, migrate, proposed_s
+from kron.kube.kronctl.migrate.migration import Migration, migrate
 from kron.kube.kronctl.migrate.rendering import rendered
 from kron.kube.resource.kronjob import find_problems
 from tests.kube.kronctl.command import Kronctl
@@ -310,13 +312,15 @@ def test_what_the_server_would_not_take_back_is_not_written(field: str) -> None:
 def test_gaps_and_the_window_that_auto_gives(
     cron: str, shortest: str, longest: str, window: int
 ) -> None:
-    from kron.core.duration import format_duration
-
-    schedule = parse_schedule(cron)
-    found = gaps(schedule)
-    assert format_duration(found.shortest_s * SECOND_NS) == shortest
-    assert format_duration(found.longest_s * SECOND_NS) == longest
-    assert proposed_s(schedule) == window
+    gap = shortest_gap(parse_schedule(cron), Year(LEAP_YEAR))
+    assert gap is not None
+    assert format_duration(gap.seconds * SECOND_NS) == shortest
+    fields, _, zone = cron.removesuffix(")").partition(" @tz(")
+    more = f"  timeZone: {zone}\n" if zone else ""
+    spec = spec_of(made(cronjob(schedule=fields, more=more), spread="auto"))
+    assert spec["policy"]["deadline"] == longest
+    duration = format_duration(window * SECOND_NS)
+    assert spec.get("window") == ({"mode": "after", "duration": duration} if window else None)
 
 
 def test_a_window_is_given_where_it_is_asked_for_and_said() -> None:

@@ -99,8 +99,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     wanted = arguments.name or "*"
     listed = [each for each in known if fnmatchcase(each.name, wanted)]
     if arguments.format == "names":
-        for name in sorted(each.identity for each in listed):
-            terminal.print(name)
+        terminal.print(*sorted(each.identity for each in listed))
         return 0
     listed = _with_runs(listed, at_s, terminal)
     listed.sort(key=_ORDERS[arguments.sort], reverse=arguments.reverse)
@@ -153,8 +152,7 @@ def _print(listed: list[ListedKronJob], at_s: int, terminal: Terminal, *, is_fil
     head = ("NAME", NEXT_RUN, IN, *others)
     rows = [_row(each, at_s, is_file=is_file) for each in listed]
     styles = {"NAME": "bold", "FILE": "dim"}
-    for line in table(terminal, head, rows, right=(IN, "ACTIVE"), styles=styles):
-        terminal.print(line)
+    terminal.print(*table(terminal, head, rows, right=(IN, "ACTIVE"), styles=styles))
     if any(each.found is None for each in listed):
         terminal.error("note: kubectl describe kronjob NAME shows why one is invalid")
 

@@ -98,7 +98,9 @@ def patch_for(content: Object, *, suspended: bool) -> Object | None:
     """The merge patch that suspends or resumes it; None if nothing has to change."""
     spec = member(content, "spec")
     try:
-        said = read_kronjob(_with_suspend(content, None)).schedule.policy.suspend
+        policy = {**member(spec, "policy"), "suspend": None}  # as good as absent
+        unset = {**content, "spec": {**spec, "policy": policy}}
+        said = read_kronjob(unset).schedule.policy.suspend
     except InvalidSpec:
         said = False  # it starts no runs, but may be suspended nevertheless
     is_suspended = said or member(spec, "policy").get("suspend") is True
@@ -109,13 +111,6 @@ def patch_for(content: Object, *, suspended: bool) -> Object | None:
         message = f"its schedule text sets {words}, and a field cannot override that"
         raise KronError(Code.MODIFIER_REPEATED, message, "edit spec.schedule: remove it there")
     return {"spec": {"policy": {"suspend": True if suspended else None}}}
-
-
-def _with_suspend(content: Object, value: bool | None) -> Object:
-    """The KronJob with this value, where None is as good as absent."""
-    spec = member(content, "spec")
-    policy = {**member(spec, "policy"), "suspend": value}
-    return {**content, "spec": {**spec, "policy": policy}}
 
 
 def _said(*, changed: bool, suspended: bool) -> str:

@@ -86,8 +86,7 @@ def validate(paths: list[str], namespace: str) -> Validation:
 
 def _print(validation: Validation, terminal: Terminal, *, is_verbose: bool) -> None:
     for finding in validation.findings:
-        for line in finding_lines(finding, terminal.styled):
-            terminal.print(line)
+        terminal.print(*finding_lines(finding, terminal.styled))
     if is_verbose:
         for other in validation.others:
             kind = f"{other.api_version or 'no apiVersion'} {other.kind or 'no kind'}"

@@ -18,7 +18,7 @@ from kron.core.year import LEAP_YEAR, Year
 from kron.core.zone import load_zone
 from kron.kube.api_object import Object, member, text
 from kron.kube.kronctl.migrate.clock_changes import daylight_difference
-from kron.kube.kronctl.migrate.dialect import Translation, translate
+from kron.kube.kronctl.migrate.dialect import translate
 from kron.kube.resource.kronjob import API_VERSION, KIND, find_problems
 from kron.kube.resource.problem import FieldProblem
 from kron.kube.resource.schema.model import SchemaField, integer, structure, switch, texts
@@ -43,6 +43,10 @@ _SHARE = 10
 _LONGEST_S = 3_600
 _SHORTEST_S = 30
 """A shorter one would smooth next to nothing."""
+
+_YEAR = Year(LEAP_YEAR)
+"""The gaps of a leap year count, whatever the year is now."""
+_longest_gap_s = lru_cache(maxsize=1024)(longest_gap_s)
 
 _SHOWN_PROBLEMS = 5
 _CONCURRENCY = {"Allow": "allow", "Forbid": "forbid", "Replace": "replace"}
@@ -131,10 +135,10 @@ def _listed(problems: list[FieldProblem]) -> str:
 def _manifest(cronjob: Object, notes: list[str], spread: Spread, now_s: int) -> Object:
     spec = cronjob["spec"]
     _note_left_out("spec", spec, _SPEC, notes)
-    translation, zone = _schedule(spec, notes)
-    schedule = _parsed(translation.cron, zone)
+    cron, zone = _schedule(spec, notes)
+    schedule = _parsed(cron, zone)
     notes += daylight_difference(schedule, now_s).notes
-    made: Object = {"schedule": translation.cron}
+    made: Object = {"schedule": cron}
     if zone:
         made["timezone"] = zone
     if window := _window(schedule, spread, notes):
@@ -163,7 +167,8 @@ def _note_left_out(path: str, values: Object, field: SchemaField, notes: list[st
             notes.append(f"{path}.{key} is left out")
 
 
-def _schedule(spec: Object, notes: list[str]) -> tuple[Translation, str]:
+def _schedule(spec: Object, notes: list[str]) -> tuple[str, str]:
+    """The cron fields and the zone, '' for UTC."""
     translation = translate(spec["schedule"])
     notes += translation.notes
     zone = text(spec, "timeZone")
@@ -181,7 +186,7 @@ def _schedule(spec: Object, notes: list[str]) -> tuple[Translation, str]:
             'the zone "Local" is the one of the host of kube-controller-manager',
             "name that zone",
         )
-    return translation, "" if zone in ("UTC", "Etc/UTC") else zone
+    return translation.cron, "" if zone in ("UTC", "Etc/UTC") else zone
 
 
 @lru_cache(maxsize=1024)
@@ -193,45 +198,17 @@ def _parsed(cron: str, zone: str) -> Schedule:
         raise KronError(error.code, error.message, error.fix) from None
 
 
-class Gaps(Frozen):
-    """The shortest and the longest time between two consecutive periods."""
-
-    shortest_s: int
-    longest_s: int
-
-
-@lru_cache(maxsize=1024)
-def gaps(schedule: Schedule) -> Gaps:
-    """The gaps of a leap year, whatever the year is now."""
-    year = _leap_year()
-    shortest = shortest_gap(schedule, year)
-    return Gaps(0 if shortest is None else shortest.seconds, longest_gap_s(schedule, year))
-
-
-@lru_cache(maxsize=1)
-def _leap_year() -> Year:
-    return Year(LEAP_YEAR)
-
-
-def proposed_s(schedule: Schedule) -> int:
-    """The window that `--spread auto` gives, in seconds; 0 for none."""
-    window_s = min(gaps(schedule).shortest_s // _SHARE, _LONGEST_S)
-    if window_s < _SHORTEST_S:
-        return 0
-    return window_s - window_s % (60 if window_s >= 60 else _SHORTEST_S)
-
-
 def _window(schedule: Schedule, spread: Spread, notes: list[str]) -> str:
     if spread is None:
         return ""
-    if spread == AUTO:
-        window_s = proposed_s(schedule)
-        if not window_s:
+    shortest = shortest_gap(schedule, _YEAR)
+    shortest_s = 0 if shortest is None else shortest.seconds
+    if isinstance(spread, str):  # auto
+        window_s = min(shortest_s // _SHARE, _LONGEST_S)
+        if window_s < _SHORTEST_S:
             notes.append("no window: its runs are too close together for one to help")
             return ""
-        spread = window_s * SECOND_NS
-    assert isinstance(spread, int)
-    shortest_s = gaps(schedule).shortest_s
+        spread = (window_s - window_s % (60 if window_s >= 60 else _SHORTEST_S)) * SECOND_NS
     window = format_duration(spread)
     notes.append(f"a window of {window} after each time: its Jobs start at a second in it")
     if shortest_s and spread // SECOND_NS >= shortest_s:
@@ -258,8 +235,7 @@ def _policy(spec: Object, schedule: Schedule, notes: list[str]) -> Object:
 def _deadline(spec: Object, schedule: Schedule, notes: list[str]) -> str:
     seconds = spec.get("startingDeadlineSeconds")
     if seconds is None:
-        longest_s = gaps(schedule).longest_s
-        deadline = format_duration(longest_s * SECOND_NS)
+        deadline = format_duration(_longest_gap_s(schedule, _YEAR) * SECOND_NS)
         notes.append(
             "no startingDeadlineSeconds: Kubernetes starts the latest missed run however late it "
             f"is; policy.deadline {deadline}, the longest time between two runs, does the same"
