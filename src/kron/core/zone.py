@@ -1,8 +1,9 @@
 """A time zone as integers: spans of constant offset, read from the IANA database.
 
-`zoneinfo` is the source (and the only thing in the pure packages that reads a file); this table
-is what the hot path searches, because converting a wall time back to UTC through `zoneinfo`,
-with the checks for gaps and folds, is eight times slower (measured).
+`zoneinfo` is the source (the only thing in the pure packages that reads a file, beside the table of
+the fuzzy conformance tests). The spans are what the hot path searches, because converting a wall
+time back to UTC through `zoneinfo`, with the checks for gaps and folds, is eight times slower
+(measured).
 """
 
 from __future__ import annotations

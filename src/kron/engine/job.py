@@ -68,7 +68,7 @@ def check_open_periods(schedule: Schedule, what: str) -> None:
 
 
 def most_open_periods(schedule: Schedule) -> int:
-    """How many periods can be open at once: exactly so, or a bound where that is small enough."""
+    """How many periods can be open at once: exact, or a bound if that is small enough."""
     width_s = schedule.width_s
     bound = schedule.nominals.wall.matches_a_day * (width_s // DAY_S + 2)
     if bound <= MAX_OPEN_PERIODS:

@@ -90,10 +90,11 @@ class Ledger(Frozen):
         return self.replace(handled_through_s=watermark_s, handled_s=handled_s)
 
     def merged(self, other: Ledger) -> Ledger:
-        """This ledger, and whatever another that was kept of the same job says has ended.
+        """This ledger, and everything that has ended according to another ledger of the same job.
 
-        What the other was about to start has not: it comes up again or, if the watermark has gone
-        past it, is about to start here too. Each of two that merge the other's comes to the same.
+        What the other was about to start has not ended: it comes up again or, if the watermark has
+        passed it, is about to start here too. Two ledgers of the same schedule without intents that
+        merge each other become equal, so that two writers do not overwrite each other for ever.
         """
         starting_s = {intent.nominal_s for intent in other.starting}
         ledger = self.with_handled(other.handled_s - starting_s, other.handled_through_s)

@@ -59,7 +59,6 @@ class Result(Frozen):
 
     @property
     def passed(self) -> bool:
-        """Whether the test passed."""
         return not self.failure
 
 
@@ -97,7 +96,6 @@ class _Resolved(Frozen):
 
     @property
     def fields(self) -> list[str]:
-        """The fields as they are written."""
         return self.cron.split(" ")
 
     @property

@@ -59,7 +59,6 @@ class Fleet:
         self._windowed: dict[tuple[str, Mode, int, Distribution | None], Groups] = {}
 
     def add(self, entry: Entry) -> None:
-        """Add a job."""
         schedule = entry.schedule
         self._count += 1
         if schedule.policy.suspend:
