@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 
 from kron.core.errors import Code, KronError, quoted
 
@@ -208,10 +209,8 @@ def _say(text: str) -> None:
 
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
-        try:  # noqa: SIM105 (contextlib would be one more import)
+        with suppress(AttributeError, OSError, ValueError):  # it does not exist, or has no reader
             stream.flush()
-        except (AttributeError, OSError, ValueError):
-            pass  # it does not exist, or has no reader
 
 
 def _leave(code: int, text: str = "") -> NoReturn:

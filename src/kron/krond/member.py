@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 class HostMember(TrackedJob[PendingRun]):
     """What is configured of a job, how it ended before, and what is running."""
 
-    __slots__ = ("_entry", "_job", "_writeback", "is_retired", "past", "runs")
+    __slots__ = ("_entry", "_job", "is_retired", "past", "runs")
 
     def __init__(self, entry: Entry, writeback: WriteBack, state: JobState | None = None) -> None:
         super().__init__(writeback)
-        self._writeback = writeback
         self._entry = entry
         self._job = entry.job
         self.runs: list[Run] = []
@@ -61,7 +60,7 @@ class HostMember(TrackedJob[PendingRun]):
     def remember_end(self, ended: Ended) -> None:
         """Remember how a period or a run ended."""
         self.past = self.past.with_ended(ended)
-        self._writeback.changed(self)
+        self._store.changed(self)
 
     def remember(self, action: Settle | SettleMany, now_ns: int) -> None:
         """Put into the history what has ended without a run. The scheduler has it stored."""

@@ -6,6 +6,7 @@ It does not trust the answer: it may come from another version of krond.
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Mapping
@@ -46,8 +47,6 @@ def ask(state_dir: str, request: Mapping[str, Any], timeout_s: float | None) -> 
 
     While krond has its most connections and refuses this one unread, `ask` waits and tries again.
     """
-    import json
-
     line = json.dumps(request).encode() + b"\n"
     deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
     why_late = ControlError(
@@ -140,8 +139,6 @@ def _wait_until(connection: Socket, deadline_s: float | None) -> None:
 
 
 def _read_answer(line: bytes) -> dict[str, Any]:
-    import json
-
     try:
         answer = json.loads(line.decode())
     except (ValueError, RecursionError):

@@ -6,6 +6,7 @@ costs a bounded buffer and no time. The handler decides what a command does.
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import socket
@@ -13,6 +14,7 @@ import stat
 import struct
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from kron.core.errors import Code, KronError
 from kron.krond.control.wire import FORM, REQUEST_BYTES, SOCKET_NAME, excerpt, parse_request
@@ -244,8 +246,6 @@ class Connection:
         self._reply({"ok": False, "error": error, "fix": FORM})
 
     def _reply(self, answer: Message) -> None:
-        import json
-
         line = json.dumps(answer, allow_nan=False, separators=(",", ":")) + "\n"
         self.is_awaiting = False
         self.active_s = self._server._clock_s()
@@ -315,10 +315,5 @@ def _user(peer: socket.socket) -> int:
 
 
 def _turn_away(peer: socket.socket, answer: Message) -> None:
-    import json
-
-    with peer:
-        try:  # noqa: SIM105 (contextlib would be one more import)
-            peer.send(json.dumps(answer).encode() + b"\n")
-        except OSError:
-            pass  # the client has gone
+    with peer, suppress(OSError):  # the client has gone
+        peer.send(json.dumps(answer).encode() + b"\n")
