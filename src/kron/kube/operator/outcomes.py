@@ -141,14 +141,18 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
 
     def waits(self, pending: PendingJob, error: ApiError) -> None:
         """It cannot be made yet, and is tried again."""
-        self.in_trouble(pending, Trouble(reason_word(error), str(error)), Level.WARN)
+        self._in_trouble(pending, Trouble(reason_word(error), str(error)), Level.WARN)
 
     def refused(self, pending: PendingJob, error: ApiError) -> None:
         """The API server refused this Job for good."""
-        self.in_trouble(pending, Trouble(reason_word(error), str(error)))
-        self.ended(pending, Outcome.MISSED, str(error))
+        self.failed(pending, Trouble(reason_word(error), str(error)))
 
-    def in_trouble(self, pending: PendingJob, trouble: Trouble, level: Level = Level.ERROR) -> None:
+    def failed(self, pending: PendingJob, trouble: Trouble) -> None:
+        """Its Job cannot be made, and its period is missed."""
+        self._in_trouble(pending, trouble, Level.ERROR)
+        self.ended(pending, Outcome.MISSED, trouble.message)
+
+    def _in_trouble(self, pending: PendingJob, trouble: Trouble, level: Level) -> None:
         """Report a problem that people can fix."""
         member = pending.member
         member.trouble = trouble

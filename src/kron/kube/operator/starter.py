@@ -1,8 +1,9 @@
 """The starter: makes the Job of a period, however often it has to ask, and at most one.
 
-Each run is a task of its own. The name of its Job follows from the period, so the API server
-refuses a second one, and a try that got no answer can be made again without harm. Every try asks
-first whether this operator still leads.
+Each run is a task of its own. It first deletes the Jobs that its own replaces, and waits until they
+are gone. The name of its Job follows from the period, so the API server refuses a second one, and a
+try that got no answer can be made again without harm. Every try asks first whether this operator
+still leads.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import random
 from collections.abc import Callable
 
-from kron.core.duration import SECOND_NS
+from kron.core.duration import SECOND_NS, format_duration
 from kron.engine.actions import LATE, Outcome
 from kron.engine.ledger import Intent
 from kron.engine.recovery import Conclude, Sighting
@@ -25,7 +26,6 @@ from kron.kube.operator.create_verdict import Verdict, judge, retry_delay_s
 from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.outcomes import Outcomes
 from kron.kube.operator.pending import PendingJob
-from kron.kube.operator.replacer import Replacer
 from kron.kube.operator.roster import ClusterRoster
 from kron.kube.operator.settings import OperatorSettings
 from kron.kube.operator.status_writer import StatusWriter
@@ -58,19 +58,14 @@ class JobStarter:
         settings: OperatorSettings,
     ) -> None:
         self._client = client
+        self._roster = roster
         self._statuses = statuses
         self._outcomes = outcomes
         self._clock = clock
         self._may_act = may_act
         self._slack_s = settings.slack_s
         self._creation_s = settings.creation_s
-        self._replacer = Replacer(
-            client,
-            roster,
-            outcomes,
-            self._check_leading,
-            timeout_s=settings.replace_timeout_s,
-        )
+        self._replace_timeout_s = settings.replace_timeout_s
         self._slots = asyncio.Semaphore(MOST_AT_ONCE)
         self._group: asyncio.TaskGroup | None = None
         self._under_way: set[asyncio.Future[Object]] = set()
@@ -140,7 +135,7 @@ class JobStarter:
                 self._statuses.touch(pending.member)
                 tasks = [other.task for other in before if other.task is not None]
                 await asyncio.gather(*tasks, return_exceptions=True)
-                if not await self._replacer.make_room(pending):
+                if not await self._make_room(pending):
                     return
             await self._create(pending)
         except NotLeadingError:
@@ -158,6 +153,55 @@ class JobStarter:
         if pending.is_new:
             pending.is_new = False
             self._statuses.let_go()
+
+    async def _make_room(self, pending: PendingJob) -> bool:
+        """Delete the Jobs that are active now and wait until they are gone.
+
+        False: its period has ended. Jobs that become active meanwhile are left alone.
+        """
+        member = pending.member
+        replaced = {run.uid for run in member.active_runs()}
+        loop = asyncio.get_running_loop()
+        until_s = loop.time() + self._replace_timeout_s
+        deleted: set[str] = set()
+        tries = 0
+        while active := [run for run in member.active_runs() if run.uid in replaced]:
+            left_s = until_s - loop.time()
+            if pending.given_up:
+                self._outcomes.ended(pending, *pending.given_up)
+                return False
+            if left_s <= 0:
+                waited = format_duration(self._replace_timeout_s * SECOND_NS)
+                name = active[0].name
+                message = f"the Job {name} was to be replaced and still exists after {waited}"
+                self._outcomes.failed(pending, Trouble("NotReplaced", message))
+                return False
+            present = [run for run in active if run.uid not in deleted and member.has_stored(run)]
+            if not present:
+                await pending.wait_for_change(left_s)
+                continue
+            error = await self._delete(pending, present[0])
+            if error is None:
+                deleted.add(present[0].uid)
+            else:
+                await asyncio.sleep(min(left_s, retry_delay_s(error, tries)))
+                tries += 1
+        return True
+
+    async def _delete(self, pending: PendingJob, run: JobRun) -> ApiError | None:
+        """Have an active Job deleted."""
+        self._check_leading()
+        try:
+            await self._client.delete(
+                JOBS, run.namespace, run.name, uid=run.uid, propagation="Foreground"
+            )
+        except ApiError as error:
+            if error.status != NOT_FOUND:
+                self._outcomes.waits(pending, error)
+                return error
+            self._roster.drop_run(run)
+        self._outcomes.replaced(pending, run)
+        return None
 
     async def _create(self, pending: PendingJob) -> None:
         """Try until the Job exists, or will not be made."""
@@ -228,8 +272,7 @@ class JobStarter:
             self._outcomes.found(pending, run)
         else:
             message = f"a Job named {name} exists already and does not belong to this KronJob"
-            self._outcomes.in_trouble(pending, Trouble("ForeignJob", message))
-            self._outcomes.ended(pending, Outcome.MISSED, message)
+            self._outcomes.failed(pending, Trouble("ForeignJob", message))
         return True
 
     async def _look(self, namespace: str, name: str) -> JobRun | None:

@@ -10,7 +10,14 @@ import pytest
 import yaml
 
 from kron.engine.ledger import MAX_HANDLED
-from kron.kube.resource.kronjob import API_VERSION, KIND, read_kronjob
+from kron.kube.client.resources import KRONJOBS, Resource
+from kron.kube.resource.kronjob import (
+    API_VERSION,
+    DEFAULT_FAILED_LIMIT,
+    DEFAULT_SUCCESSFUL_LIMIT,
+    KIND,
+    read_kronjob,
+)
 from kron.kube.resource.schema.definition import LONGEST_NAME, SPEC, definition, root_schema
 from kron.kube.resource.schema.validate import NAME_RULE
 from kron.kube.resource.status import MOST_ACTIVE
@@ -79,12 +86,18 @@ def test_the_limits_are_those_of_the_code() -> None:
     assert SCHEMAS[""]["x-kubernetes-validations"] == [
         {"rule": f"self.metadata.name.size() <= {LONGEST_NAME}", "message": NAME_RULE}
     ]
+    for name, limit in (
+        ("successful", DEFAULT_SUCCESSFUL_LIMIT),
+        ("failed", DEFAULT_FAILED_LIMIT),
+    ):
+        assert SCHEMAS[f".spec.{name}JobsHistoryLimit"]["default"] == limit
 
 
 def test_it_is_the_kind_that_is_read() -> None:
     spec = definition()["spec"]
     assert f"{spec['group']}/{version()['name']}" == API_VERSION
     assert spec["names"]["kind"] == KIND
+    assert Resource(spec["group"], version()["name"], spec["names"]["plural"]) == KRONJOBS
     assert (spec["names"]["shortNames"], spec["names"]["categories"]) == (["kj"], ["all"])
     assert version()["subresources"] == {"status": {}}
 
