@@ -297,8 +297,9 @@ class TestStreams:
             ("2>&-", "list --sort size", 2),
             ("<&-", "add --file good.kron", 2),
             ("<&-", "lint --file -", 2),
+            ("<&-", "replay -", 2),
         ],
-        ids=["stdout", "stderr", "stdin", "stdin-as-a-file"],
+        ids=["stdout", "stderr", "stdin", "stdin-as-a-file", "stdin-as-a-log"],
     )
     def test_a_closed_stream_is_no_traceback(
         self, good: Krontab, closed: str, words: str, code: int
@@ -389,6 +390,14 @@ class TestArguments:
         else:
             assert ran.code in (1, 2)
         assert ran.out == ""
+
+    @pytest.mark.parametrize("words", [("man", "a\x1b[31m"), ("replay", "a\x1b[31m")], ids=repr)
+    def test_a_word_does_not_control_the_terminal(
+        self, good: Krontab, words: tuple[str, str]
+    ) -> None:
+        ran = good(*words)
+        assert ran.code == 1
+        assert "a\\x1b[31m" in ran.err
 
     def test_bytes_reach_a_process_as_they_reach_a_test(self, good: Krontab) -> None:
         words = ("next", "--schedule", "0 0 * * *", "--identity")

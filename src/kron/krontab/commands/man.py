@@ -6,6 +6,7 @@ from argparse import Namespace
 
 from kron.console.parser import Parser
 from kron.console.terminal import Terminal
+from kron.core.errors import visible
 from kron.krontab.program import COMMANDS
 from kron.krontab.share import shared_text
 
@@ -27,7 +28,7 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: Namespace, terminal: Terminal) -> int:
     name = " ".join(arguments.name)
     if name and name not in COMMANDS:
-        terminal.error(f"krontab man: unknown command {name}")
+        terminal.error(f"krontab man: unknown command {visible(name)}")
         return 1
     terminal.output.write(shared_text(f"man/man1/{'-'.join(['krontab', *arguments.name])}.1"))
     return 0

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from kron.console.parser import Parser, add_format, number_up_to
 from kron.console.progress import Progress
 from kron.console.terminal import Terminal
-from kron.core.errors import Code, KronError
+from kron.core.errors import Code, KronError, visible
 from kron.jobs.source import STANDARD_INPUT
 
 TYPE_CHECKING = False
@@ -62,7 +62,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         terminal.print_json(_document(arguments.log, counts, findings, total))
     else:
         for finding in findings:
-            terminal.print(f"{arguments.log}: {finding}")
+            terminal.print(f"{visible(arguments.log)}: {finding}")
         if total > len(findings):
             terminal.print(f"... and {total - len(findings):,} more (--most prints more)")
         style = "red" if total else "green"
@@ -72,13 +72,15 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
 
 @contextmanager
 def _opened(path: str) -> Iterator[BinaryIO]:
+    if path == STANDARD_INPUT and sys.stdin is None:
+        raise KronError(Code.FILE_UNREADABLE, "standard input is closed")
     try:
         with sys.stdin.buffer if path == STANDARD_INPUT else open(path, "rb", 0) as log:  # noqa: PTH123
             yield log
     except FileNotFoundError:
-        raise KronError(Code.FILE_MISSING, f"there is no {path}") from None
+        raise KronError(Code.FILE_MISSING, f"there is no {visible(path)}") from None
     except OSError as error:
-        message = f"{path} cannot be read: {error.strerror or error}"
+        message = f"{visible(path)} cannot be read: {error.strerror or error}"
         raise KronError(Code.FILE_UNREADABLE, message) from None
 
 
