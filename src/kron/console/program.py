@@ -71,8 +71,8 @@ class Program(Frozen):
             code = self._fail(error, terminal)
         except BrokenPipeError:
             # A reader that ends early, such as `head`, ends this program like any other, by
-            # SIGPIPE. The default is not set from the start, because a broken pipe to a worker
-            # process must not end the program.
+            # SIGPIPE. The default is not set from the start, because a socket whose other end is
+            # gone must not end krond or kron-operator.
             import signal
 
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from kron.console.report import many
 from kron.console.terminal import Style
 from kron.core.errors import quoted
 from kron.core.instant import to_text
@@ -207,9 +208,8 @@ def _caption(tally: Tally) -> Iterator[str]:
         yield f"runs in that hour, in the week from {since}"
     else:
         yield f"runs in that hour, mean of {tally.weeks} weeks from {since}, rounded up"
-    jobs = f"{tally.jobs:,} job{'s' if tally.jobs != 1 else ''}"
     asleep = f" ({tally.suspended:,} more suspended)" if tally.suspended else ""
-    yield f"{jobs}{asleep}, {_mean(tally.firings, tally.weeks)} runs a week"
+    yield f"{many(tally.jobs, 'job')}{asleep}, {_mean(tally.firings, tally.weeks)} runs a week"
     by_slot = [
         (count, day, hour) for day, row in enumerate(tally.cells) for hour, count in enumerate(row)
     ]
