@@ -391,13 +391,23 @@ class TestArguments:
             assert ran.code in (1, 2)
         assert ran.out == ""
 
-    @pytest.mark.parametrize("words", [("man", "a\x1b[31m"), ("replay", "a\x1b[31m")], ids=repr)
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ("man",),
+            ("replay",),
+            ("fuzzy", "compile"),
+            ("remove", "job", "--file"),
+        ],
+        ids=" ".join,
+    )
     def test_a_word_does_not_control_the_terminal(
-        self, good: Krontab, words: tuple[str, str]
+        self, good: Krontab, words: tuple[str, ...]
     ) -> None:
-        ran = good(*words)
+        ran = good(*words, "a\x1b[31m/b")
         assert ran.code == 1
         assert "a\\x1b[31m" in ran.err
+        assert "\x1b" not in ran.err
 
     def test_bytes_reach_a_process_as_they_reach_a_test(self, good: Krontab) -> None:
         words = ("next", "--schedule", "0 0 * * *", "--identity")

@@ -16,7 +16,7 @@ _STYLES = {Severity.ERROR: ("bold", "red"), Severity.WARNING: ("bold", "yellow")
 def finding_lines(finding: Finding, style: Style) -> Iterator[str]:
     place = style(f"{visible(finding.place)}:", "bold")
     severity = style(f"{finding.severity}:", *_STYLES[finding.severity])
-    yield f"{place} {severity} {finding.message} {style(f'[{finding.code}]', 'dim')}"
+    yield f"{place} {severity} {visible(finding.message)} {style(f'[{finding.code}]', 'dim')}"
     if finding.line:
         text, carets = excerpt(finding.text, finding.start, finding.end).split("\n")
         yield text

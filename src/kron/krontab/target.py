@@ -10,7 +10,7 @@ from kron.console.parser import UsageError
 from kron.console.parser import path as path_argument
 from kron.console.report import difference_line
 from kron.console.terminal import Terminal
-from kron.core.errors import Code, KronError
+from kron.core.errors import Code, KronError, visible
 from kron.jobs.configuration import SYSTEM_DIRECTORY, USER_DIRECTORY, Configuration
 from kron.jobs.document import Document, read_document
 from kron.jobs.editing import current_bytes, edit_file
@@ -67,8 +67,9 @@ def change_file(
 
     directory = os.path.dirname(path)  # noqa: PTH120
     if arguments.file and not os.path.isdir(directory):  # noqa: PTH112
-        message = f"there is no directory {directory}"
-        raise KronError(Code.FILE_MISSING, message, fix=f"mkdir -p {directory}")
+        shown = visible(directory)
+        message = f"there is no directory {shown}"
+        raise KronError(Code.FILE_MISSING, message, fix=f"mkdir -p {shown}")
     if arguments.dry_run or not (action == "add" or os.path.exists(path)):  # noqa: PTH110
         checked(current_bytes(path, access))
     else:
