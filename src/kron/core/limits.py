@@ -16,10 +16,3 @@ class Limits(Frozen):
 
 
 DEFAULT_LIMITS = Limits()
-
-
-def is_longer(text: str, most_bytes: int) -> bool:
-    """Whether `text` takes more bytes than it may, whatever characters it holds."""
-    if len(text) > most_bytes or text.isascii():
-        return len(text) > most_bytes
-    return len(text.encode(errors="surrogatepass")) > most_bytes
