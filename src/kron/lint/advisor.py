@@ -163,17 +163,14 @@ class Places:
 
     def of(self, part: str, within: str = "") -> tuple[int, int]:
         """The columns of a part, or of a piece of it."""
-        start, end = self._field(part) if part.endswith("=") else self._word(part)
+        if part.endswith("="):
+            token = field_tokens(self._text).get(part[:-1])
+            start, end = (0, len(self._text)) if token is None else (token.start, token.end)
+        else:
+            start, end = self._parts.get(part, self._parts[SCHEDULE])
         if within:
             for piece in (within, as_string(within)[1:-1]):
                 found = self._text.find(piece, start, end)
                 if found >= 0:
                     return found, found + len(piece)
         return start, end
-
-    def _word(self, part: str) -> tuple[int, int]:
-        return self._parts.get(part) or self._parts[SCHEDULE]
-
-    def _field(self, part: str) -> tuple[int, int]:
-        token = field_tokens(self._text).get(part[:-1])
-        return (0, len(self._text)) if token is None else (token.start, token.end)
