@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from kron.core.decision import Decision
 from kron.core.generic import Generic
-from kron.core.instant import to_text
+from kron.core.instant import optional_text, to_text
 from kron.engine.actions import Reschedule, Settle, SettleMany
 from kron.engine.ledger import Intent
 from kron.logs.event import Event
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 else:
     Tracked = None
 
+EDITED = "the schedule was edited"
+LAPSED = "the schedule was edited, and the new time has already passed"
 MANY = 16
 """From this many jobs on, their lines are logged after their runs have started."""
 
@@ -62,7 +64,14 @@ class JournalAnnouncer(Generic[Tracked]):
 
     def moved(self, job: Tracked, move: Reschedule) -> None:
         """An edit moved a period."""
-        self._journal.moved(job.entry, move)
+        self._journal.of_job(
+            Event.RESCHEDULE,
+            job.entry,
+            period=move.decision.period_id,
+            previous_chosen=optional_text(move.previous_chosen_s),
+            new_chosen=optional_text(move.decision.chosen_s),
+            reason=LAPSED if move.lapsed else EDITED,
+        )
 
     def suspended(self, job: Tracked, *, suspend: bool) -> None:
         """The job was suspended, or resumed."""

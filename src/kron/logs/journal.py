@@ -16,8 +16,8 @@ from functools import partial
 
 from kron.core.decision import Decision
 from kron.core.duration import format_duration
-from kron.core.instant import to_text
-from kron.engine.actions import Outcome, Reschedule, Settle, SettleMany
+from kron.core.instant import optional_text, to_text
+from kron.engine.actions import Outcome, Settle, SettleMany
 from kron.engine.survey import due_s
 from kron.logs.decisions import decision_records, explain_records
 from kron.logs.event import Component, Event, Level
@@ -34,8 +34,6 @@ PATIENCE_S = 1.0
 """How long the journal waits for the reader of the log: a burst is more than a pipe holds."""
 RECOVERY = PATIENCE_S / 60
 """How much of that patience comes back in a second."""
-EDITED = "the schedule was edited"
-LAPSED = "the schedule was edited, and the new time has already passed"
 
 
 class Journal:
@@ -174,18 +172,6 @@ class Journal:
             active_job=active_job,
         )
 
-    def moved(self, entry: LoggedJob, action: Reschedule) -> None:
-        """Log that an edit moved a period."""
-        chosen_s, previous_s = action.decision.chosen_s, action.previous_chosen_s
-        self.of_job(
-            Event.RESCHEDULE,
-            entry,
-            period=action.decision.period_id,
-            previous_chosen="" if previous_s is None else to_text(previous_s),
-            new_chosen="" if chosen_s is None else to_text(chosen_s),
-            reason=LAPSED if action.lapsed else EDITED,
-        )
-
     def missed(
         self,
         entry: LoggedJob,
@@ -202,7 +188,7 @@ class Journal:
             Event.MISSED_DEADLINE,
             entry,
             period=period,
-            chosen="" if chosen_s is None else to_text(chosen_s),
+            chosen=optional_text(chosen_s),
             deadline=format_duration(entry.schedule.policy.deadline_ns),
             now=to_text(now_s),
             reason=reason,
