@@ -96,7 +96,7 @@ class Line:
         return await self._world.server.get(resource, namespace, name)
 
     async def create(
-        self, resource: Resource, namespace: str, body: bytes | Object, **options: Any
+        self, resource: Resource, namespace: str, body: Object, **options: Any
     ) -> Object:
         world = self._world
         if resource.plural == "events":
@@ -122,7 +122,7 @@ class Line:
         return await self._world.server.replace(resource, namespace, name, body)
 
     async def patch(
-        self, resource: Resource, namespace: str, name: str, body: bytes, **__: object
+        self, resource: Resource, namespace: str, name: str, body: Object, **__: object
     ) -> Object:
         self._check()
         if self._world.fails(STORE_FAILS):

@@ -152,10 +152,8 @@ class Server:
         await self._asked("get", resource, name)
         return copied(self._find(resource, name))
 
-    async def create(
-        self, resource: Resource, _: str, body: bytes | Object, **__: object
-    ) -> Object:
-        obj: Object = json.loads(body) if isinstance(body, bytes) else body
+    async def create(self, resource: Resource, _: str, body: Object, **__: object) -> Object:
+        obj: Object = json.loads(json.dumps(body))
         name = obj["metadata"].setdefault("name", f"event-{self.version}")
         await self._asked("create", resource, name)
         if resource.plural == "jobs" and self.on_create_job:
@@ -176,12 +174,12 @@ class Server:
         return self.put(resource.plural, body)
 
     async def patch(
-        self, resource: Resource, _: str, name: str, body: bytes, **__: object
+        self, resource: Resource, _: str, name: str, body: Object, **__: object
     ) -> Object:
         await self._asked("patch", resource, name)
         if self.on_patch:
             await self.on_patch()
-        change = json.loads(body)
+        change = json.loads(json.dumps(body))
         obj = copied(self._find(resource, name))
         self._check(obj, change["metadata"])
         # A merge patch: what is null goes.

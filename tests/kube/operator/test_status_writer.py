@@ -6,7 +6,6 @@ The API server is a few lines here: a conflict has to come at a certain moment.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Coroutine
 from typing import Any, cast
 
@@ -22,7 +21,7 @@ CONFLICT = ApiError(409, "the object has been modified", reason="Conflict")
 
 
 class Server:
-    """Verdicts writes with what it is given, then with success."""
+    """Refuses the first writes as it is given, and accepts the others."""
 
     def __init__(self, *answers: ApiError) -> None:
         self.answers = list(answers)
@@ -30,8 +29,9 @@ class Server:
         self.read = 0
         self.version = 100
 
-    async def patch(self, *_: object, **__: object) -> dict[str, Any]:
-        body = json.loads(cast("bytes", _[3]))
+    async def patch(
+        self, _: object, namespace: str, name: str, body: dict[str, Any], **__: object
+    ) -> dict[str, Any]:
         await asyncio.sleep(0)
         if self.answers:
             raise self.answers.pop(0)

@@ -83,7 +83,7 @@ class Client:
         self,
         resource: Resource,
         namespace: str | None,
-        body: Object | bytes,
+        body: Object,
         *,
         is_brief: bool = False,
         timeout_s: float = _REQUEST_S,
@@ -115,7 +115,7 @@ class Client:
         resource: Resource,
         namespace: str,
         name: str,
-        body: Object | bytes,
+        body: Object,
         *,
         subresource: str = "",
         is_brief: bool = False,
@@ -200,15 +200,14 @@ class Client:
         verb: str,
         resource: Resource,
         path: str,
-        body: Object | bytes | None = None,
+        body: Object | None = None,
         *,
         is_brief: bool = False,
         query: str = "",
         timeout_s: float = _REQUEST_S,
     ) -> Object:
         """One request that returns an object, within `timeout_s` in total."""
-        if body is not None and not isinstance(body, bytes):
-            body = dumps(body, separators=(",", ":")).encode()
+        written = None if body is None else dumps(body, separators=(",", ":")).encode()
         what = f"{verb} {resource.plural}"
         is_write = _METHODS[verb] != "GET"
         most = _MOST_PAGE_BYTES if verb == "list" else _MOST_OBJECT_BYTES
@@ -223,7 +222,7 @@ class Client:
                     url = f"{path}?timeout={max(1, int(left_s * 1000))}ms{query}"
                     is_sent = is_write
                     accept = _BRIEF if is_brief else _JSON
-                    async with self._answer(verb, resource, url, body, accept) as answer:
+                    async with self._answer(verb, resource, url, written, accept) as answer:
                         data = await _read_bounded(answer, most)
                 finally:
                     if not resource.is_urgent:

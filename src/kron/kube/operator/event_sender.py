@@ -7,12 +7,12 @@ an Event. The log has everything.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import OrderedDict, deque
 from collections.abc import Callable
 
 from kron.core.duration import SECOND_NS
 from kron.core.instant import to_text
+from kron.kube.api_object import Object
 from kron.kube.client.client import Client
 from kron.kube.client.errors import ApiError
 from kron.kube.client.resources import EVENTS
@@ -50,7 +50,7 @@ class EventSender:
         self._may_act = may_act
         self._is_idle = is_idle
         self._identity = identity
-        self._waiting: deque[tuple[str, bytes]] = deque()
+        self._waiting: deque[tuple[str, Object]] = deque()
         self._arrived = asyncio.Event()
         self._said: OrderedDict[tuple[str, str, str], int] = OrderedDict()
         self._sequence = 0
@@ -72,8 +72,7 @@ class EventSender:
             self._metrics.event_dropped()
             return
         event = self._event(member, kind, reason, message, to_text(now_s))
-        body = json.dumps(event, separators=(",", ":")).encode()
-        self._waiting.append((member.metadata.namespace, body))
+        self._waiting.append((member.metadata.namespace, event))
         self._arrived.set()
 
     async def run(self) -> None:
@@ -92,21 +91,20 @@ class EventSender:
                     await asyncio.sleep((1 - allowance) / A_SECOND)
                     continue
                 allowance -= 1
-                namespace, body = self._waiting.popleft()
-                await self._send(namespace, body)
+                await self._send(*self._waiting.popleft())
             self._arrived.clear()
 
-    async def _send(self, namespace: str, body: bytes) -> None:
+    async def _send(self, namespace: str, event: Object) -> None:
         if not self._may_act():
             return
         try:
-            await self._client.create(EVENTS, namespace, body, is_brief=True)
+            await self._client.create(EVENTS, namespace, event, is_brief=True)
         except ApiError:
             self._metrics.event_dropped()  # the log has it; an Event is not worth a second try
 
     def _event(
         self, member: ClusterMember, kind: str, reason: str, message: str, time: str
-    ) -> dict[str, object]:
+    ) -> Object:
         self._sequence += 1
         metadata = member.metadata
         number = f"{self._clock.now_ns():x}{self._sequence & 0xFFFF:04x}"

@@ -9,7 +9,6 @@ still leads.
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 from collections.abc import Callable
 
@@ -237,10 +236,9 @@ class JobStarter:
                 return NOT_ASKED_FOR
             self._check_leading()
             manifest = run_manifest(kronjob, pending.intent, self._slack_s)
-            body = json.dumps(manifest, separators=(",", ":")).encode()
             creation = asyncio.ensure_future(
                 self._client.create(
-                    JOBS, kronjob.namespace, body, is_brief=True, timeout_s=self._creation_s
+                    JOBS, kronjob.namespace, manifest, is_brief=True, timeout_s=self._creation_s
                 )
             )
             self._under_way.add(creation)

@@ -8,7 +8,6 @@ if that has changed, the KronJob is read again, and nothing that another wrote i
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Iterable
 
 from kron.core.duration import SECOND_NS
@@ -258,14 +257,13 @@ def _announce(announcements: Iterable[Callable[[], None]]) -> None:
         announce()
 
 
-def _body(member: ClusterMember, status: Status) -> bytes:
+def _body(member: ClusterMember, status: Status) -> Object:
     """A merge patch. The version and the uid make it one of this KronJob as we know it."""
     values = status_to_json(status)
     if member.frozen:  # a newer operator wrote all else
         values = {"conditions": values["conditions"]}
     metadata = member.metadata
-    body = {
+    return {
         "metadata": {"resourceVersion": metadata.resource_version, "uid": metadata.uid},
         "status": values,
     }
-    return json.dumps(body, separators=(",", ":")).encode()
