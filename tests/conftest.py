@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import signal
+import zoneinfo
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -71,6 +72,9 @@ for _number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
         signal.signal(_number, signal.SIG_DFL)
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Some frozen answers are about zones that the IANA database has revised since (tests/vectors).
+zoneinfo.reset_tzpath((str(TESTS / "vectors/zoneinfo"), *zoneinfo.TZPATH))
 
 settings.register_profile(
     "kron",
