@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class HostMember(TrackedJob[PendingRun]):
     """What is configured of a job, how it ended before, and what is running."""
 
-    __slots__ = ("_entry", "_job", "is_retired", "past", "runs")
+    __slots__ = ("_entry", "_job", "past", "runs")
 
     def __init__(self, entry: Entry, writeback: WriteBack, state: JobState | None = None) -> None:
         super().__init__(writeback)
@@ -28,8 +28,6 @@ class HostMember(TrackedJob[PendingRun]):
         self.runs: list[Run] = []
         """The runs that are going on."""
         self.past = Past()
-        self.is_retired = False
-        """No longer configured, and here only until its runs have ended."""
         if state is not None:
             self.load(state.ledger, state.planned)
             self.past = state.past
@@ -55,7 +53,6 @@ class HostMember(TrackedJob[PendingRun]):
         self.edited(self._entry.schedule, entry.schedule)
         self._entry = entry
         self._job = entry.job
-        self.is_retired = False
 
     def remember_end(self, ended: Ended) -> None:
         """Remember how a period or a run ended."""

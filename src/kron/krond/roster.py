@@ -27,6 +27,7 @@ class HostRoster(Roster[str, HostMember]):
     def __init__(self) -> None:
         super().__init__()
         self._retired: dict[str, HostMember] = {}
+        """The jobs that are no longer configured, until their runs have ended."""
 
     def everybody(self) -> Iterator[HostMember]:
         """The jobs, the retired ones too."""
@@ -52,7 +53,6 @@ class HostRoster(Roster[str, HostMember]):
     def retire(self, member: HostMember) -> None:
         """The job is no longer configured. Its runs go on."""
         self.remove(member.entry.identity)
-        member.is_retired = True
         if member.runs:
             self._retired[member.entry.identity] = member
 
@@ -69,8 +69,8 @@ class HostRoster(Roster[str, HostMember]):
         return member
 
     def run_ended(self, member: HostMember) -> None:
-        """Forget a retired job with its last run."""
-        if member.is_retired and not member.runs:
+        """Forget the job with its last run, if it is retired."""
+        if not member.runs:
             self._retired.pop(member.entry.identity, None)
 
     def find(self, name: str) -> HostMember:
