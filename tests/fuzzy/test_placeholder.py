@@ -157,3 +157,9 @@ def test_a_step_that_does_not_divide_the_day_is_read_with_a_warning() -> None:
     (warning,) = result.warnings
     assert warning.code is Code.UNEVEN_STEP
     assert "its last step is 4 hours" in warning.message
+
+
+@pytest.mark.parametrize("text", ["F" * 65_537, "é" * 32_769])
+def test_its_bytes_are_counted(text: str) -> None:
+    with pytest.raises(kron.KronError, match="longer than 65536 bytes"):
+        read_placeholder(text)

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import kron
 
 SOURCE = Path(kron.__file__).parent
@@ -29,6 +31,7 @@ def writers() -> list[str]:
     ]
 
 
+@pytest.mark.heavy
 def test_only_the_tracked_job_writes_a_ledger_or_a_plan() -> None:
     assert writers() == []
 

@@ -70,7 +70,7 @@ def _window(window: Around | Between | None) -> tuple[str, str]:
 
 def read_placeholder(text: str) -> Pattern:
     """The pattern of a placeholder; a `ParseError` if the text is not one."""
-    if len(text) > DEFAULT_LIMITS.line_bytes:
+    if len(text.encode(errors="surrogatepass")) > DEFAULT_LIMITS.line_bytes:
         message = f"the placeholder is longer than {DEFAULT_LIMITS.line_bytes} bytes"
         raise ParseError.single(text, Code.LIMIT, message, end=1)
     for kind, shape in _SHAPES:

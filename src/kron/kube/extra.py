@@ -13,5 +13,7 @@ def check_extra() -> None:
     """Raise a KronError that says what to install, if something is missing."""
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
-        message = f"the cluster cannot be reached: {', '.join(missing)} is not installed"
+        names = " and ".join(missing)
+        verb = "is" if len(missing) == 1 else "are"
+        message = f"the cluster cannot be reached: {names} {verb} not installed"
         raise KronError(Code.CLUSTER, message, fix="pip install 'krond[kube]'")

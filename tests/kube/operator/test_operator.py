@@ -369,6 +369,7 @@ def test_what_a_write_under_way_was_to_store_is_announced_when_the_kronjob_goes(
     play(test)
 
 
+@pytest.mark.heavy
 def test_a_skipped_period_is_announced_while_the_job_before_it_cannot_be_made(
     tmp_path: Path,
 ) -> None:

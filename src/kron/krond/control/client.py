@@ -1,6 +1,6 @@
 """The client of the control socket: one request, one answer.
 
-`krond status` and the other commands import it, so it imports neither the server nor anything slow.
+`krond status` and the other commands import it, so it does not import the server.
 It does not trust the answer: it may come from another version of krond.
 """
 

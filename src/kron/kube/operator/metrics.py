@@ -76,7 +76,7 @@ class Metrics:
         yield from _family(
             "kron_watch_restarts_total",
             "counter",
-            "Watches that had to be begun again, by resource.",
+            "Watches that were started again, by resource.",
             {f'resource="{resource}"': count for resource, count in sorted(self._restarts.items())},
         )
         yield from _family(
