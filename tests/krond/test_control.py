@@ -691,6 +691,7 @@ class TestAsking:
         assert caught.value.fix == "name one"
         assert caught.value.code is Code.CONTROL
 
+    @pytest.mark.heavy
     def test_more_at_once_than_krond_takes_are_all_answered(self, real_krond: Path) -> None:
         children = []
         for _ in range(100):

@@ -16,3 +16,8 @@ class Limits(Frozen):
 
 
 DEFAULT_LIMITS = Limits()
+
+
+def is_longer(text: str, most_bytes: int) -> bool:
+    """Whether `text` takes more bytes than it may; a huge one is not copied to find out."""
+    return len(text) > most_bytes or len(text.encode(errors="surrogatepass")) > most_bytes

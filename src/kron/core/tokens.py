@@ -15,7 +15,7 @@ from kron.core.cron import shorthand_fix
 from kron.core.duration import format_duration
 from kron.core.errors import SHOWN_PROBLEMS, Code, ParseError, Problem, quoted
 from kron.core.frozen import Frozen
-from kron.core.limits import Limits
+from kron.core.limits import Limits, is_longer
 
 STRING = r'"(?:[^"\\]|\\.)*+"'
 """A quoted text, as a part of other patterns."""
@@ -97,9 +97,8 @@ def forbidden_characters(text: str) -> list[Problem]:
 
 def check_text(text: str, limits: Limits, what: str) -> None:
     """A `ParseError` for a text that is too long, or holds what no line may hold."""
-    most = limits.line_bytes
-    if len(text) > most or len(text.encode(errors="surrogatepass")) > most:
-        message = f"the {what} is longer than {most} bytes"
+    if is_longer(text, limits.line_bytes):
+        message = f"the {what} is longer than {limits.line_bytes} bytes"
         raise ParseError.single(text, Code.LIMIT, message, end=1)
     if problems := forbidden_characters(text):
         raise ParseError(text, problems)

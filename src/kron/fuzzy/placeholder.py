@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from kron.core.errors import Code, ParseError, quoted
-from kron.core.limits import DEFAULT_LIMITS
+from kron.core.limits import DEFAULT_LIMITS, is_longer
 from kron.fuzzy.pattern import FIXED, Around, Between, Kind, Pattern
 from kron.fuzzy.problem import FuzzyProblem
 
@@ -70,7 +70,7 @@ def _window(window: Around | Between | None) -> tuple[str, str]:
 
 def read_placeholder(text: str) -> Pattern:
     """The pattern of a placeholder; a `ParseError` if the text is not one."""
-    if len(text.encode(errors="surrogatepass")) > DEFAULT_LIMITS.line_bytes:
+    if is_longer(text, DEFAULT_LIMITS.line_bytes):
         message = f"the placeholder is longer than {DEFAULT_LIMITS.line_bytes} bytes"
         raise ParseError.single(text, Code.LIMIT, message, end=1)
     for kind, shape in _SHAPES:
