@@ -2,32 +2,20 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kron.kube.client.errors import ApiError, no_answer, refusal
-from kron.kube.operator.create_verdict import (
-    FIRST_RETRY_S,
-    LONGEST_RETRY_S,
-    Verdict,
-    judge,
-    reason_word,
-    retry_delay_s,
-)
+from kron.kube.operator.create_verdict import Verdict, judge, reason_word
 from tests.soak import examples
 
 
-def answered(
-    status: int, reason: str = "", message: str = "no", retry_after: str | None = None
-) -> ApiError:
+def answered(status: int, reason: str = "", message: str = "no") -> ApiError:
     """The error of an answer as API servers write it."""
     body = {"kind": "Status", "code": status, "reason": reason, "message": message}
-    return refusal(
-        "create jobs", status, json.dumps(body).encode(), retry_after=retry_after, is_write=True
-    )
+    return refusal("create jobs", status, json.dumps(body).encode(), is_write=True)
 
 
 QUOTA = (
@@ -122,26 +110,3 @@ def test_whatever_is_answered_is_judged_and_its_word_is_one_that_a_condition_may
     assert judge(error) in Verdict
     word = reason_word(error)
     assert re.fullmatch("[A-Za-z]+", word)
-
-
-def test_waits_grow_to_their_longest_and_stay_there() -> None:
-    waits_s = [retry_delay_s(answered(503), tries) for tries in (*range(20), 10**6)]
-    assert waits_s[0] == FIRST_RETRY_S
-    assert waits_s[-1] == LONGEST_RETRY_S
-    assert all(late == min(2 * early, LONGEST_RETRY_S) for early, late in pairwise(waits_s))
-
-
-@pytest.mark.parametrize(
-    ("retry_after", "tries", "wait_s"),
-    [
-        pytest.param("7", 0, 7.0, id="longer than ours"),
-        pytest.param("0", 0, FIRST_RETRY_S, id="at once is not asked for in vain"),
-        pytest.param("1", 20, LONGEST_RETRY_S, id="shorter than ours"),
-        pytest.param("soon", 0, FIRST_RETRY_S, id="nonsense"),
-        pytest.param(None, 0, FIRST_RETRY_S, id="not said"),
-    ],
-)
-def test_a_server_may_ask_for_a_longer_wait_and_never_for_a_shorter_one(
-    retry_after: str | None, tries: int, wait_s: float
-) -> None:
-    assert retry_delay_s(answered(429, retry_after=retry_after), tries) == wait_s

@@ -21,6 +21,9 @@ MALFORMED = "Malformed"
 CREDENTIALS = "Credentials"
 """Our own reasons, besides those of the server: see `ApiError.reason`."""
 
+FIRST_RETRY_S = 0.25
+LONGEST_RETRY_S = 10.0
+
 _LONGEST_MESSAGE = 1_000
 _LONGEST_WAIT_S = 3_600.0
 
@@ -78,6 +81,12 @@ def no_answer(
     """The error for a request without an answer. `is_sent`: a write may have reached the server."""
     message = f"{what}: {_bounded(why)}"
     return ApiError(0, message, reason=reason, may_have_happened=is_sent, fix=fix)
+
+
+def retry_delay_s(error: ApiError, tries: int) -> float:
+    """How long to wait before the next try: as long as the server asks for, at the least."""
+    delay_s = min(FIRST_RETRY_S * (1 << min(tries, 10)), LONGEST_RETRY_S)
+    return max(delay_s, error.retry_after_s or 0.0)
 
 
 def json_object(data: bytes) -> Object | None:

@@ -6,9 +6,6 @@ from enum import StrEnum
 
 from kron.kube.client.errors import CONFLICT, ApiError
 
-FIRST_RETRY_S = 0.25
-LONGEST_RETRY_S = 10.0
-
 _FORBIDDEN = 403
 _REFUSALS = frozenset((400, 404, 405, 406, 413, 415, 422))
 
@@ -38,12 +35,6 @@ def judge(error: ApiError) -> Verdict:
 def is_terminating(error: ApiError) -> bool:
     """Whether the namespace is being deleted, so that nothing is created in it any more."""
     return error.status == _FORBIDDEN and "because it is being terminated" in error.message
-
-
-def retry_delay_s(error: ApiError, tries: int) -> float:
-    """How long to wait before the next try: as long as the server asks for, at the least."""
-    delay_s = min(FIRST_RETRY_S * (1 << min(tries, 10)), LONGEST_RETRY_S)
-    return max(delay_s, error.retry_after_s or 0.0)
 
 
 def reason_word(error: ApiError) -> str:

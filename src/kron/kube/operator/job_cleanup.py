@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import Callable, Iterable
 
 from kron.kube.client.client import Client
-from kron.kube.client.errors import NOT_FOUND, ApiError
+from kron.kube.client.errors import NOT_FOUND, ApiError, retry_delay_s
 from kron.kube.client.resources import JOBS
-from kron.kube.operator.create_verdict import retry_delay_s
 from kron.kube.operator.member import ClusterMember
 from kron.kube.resource.run import JobRun
 

@@ -15,10 +15,9 @@ from kron.core.duration import SECOND_NS
 from kron.kube.api_object import Object
 from kron.kube.client.client import Client
 from kron.kube.client.election import Election
-from kron.kube.client.errors import ApiError
+from kron.kube.client.errors import ApiError, retry_delay_s
 from kron.kube.client.reflector import Reflector, Sink
 from kron.kube.client.resources import JOBS, KRONJOBS, Resource
-from kron.kube.operator.create_verdict import retry_delay_s
 from kron.kube.operator.enrolment import ClusterEnrolment, Jobs
 from kron.kube.operator.event_sender import EventSender
 from kron.kube.operator.job_cleanup import JobCleanup

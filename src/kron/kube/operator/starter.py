@@ -18,10 +18,10 @@ from kron.engine.ledger import Intent
 from kron.engine.recovery import Conclude, Sighting
 from kron.kube.api_object import Object
 from kron.kube.client.client import Client
-from kron.kube.client.errors import MALFORMED, NOT_FOUND, ApiError, no_answer
+from kron.kube.client.errors import MALFORMED, NOT_FOUND, ApiError, no_answer, retry_delay_s
 from kron.kube.client.resources import JOBS
 from kron.kube.operator.condition import Trouble
-from kron.kube.operator.create_verdict import Verdict, judge, retry_delay_s
+from kron.kube.operator.create_verdict import Verdict, judge
 from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.outcomes import Outcomes
 from kron.kube.operator.pending import PendingJob

@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterable
 from kron.core.duration import SECOND_NS
 from kron.kube.api_object import Object
 from kron.kube.client.client import Client
-from kron.kube.client.errors import CONFLICT, NOT_FOUND, ApiError
+from kron.kube.client.errors import CONFLICT, NOT_FOUND, ApiError, retry_delay_s
 from kron.kube.client.resources import KRONJOBS
-from kron.kube.operator.create_verdict import retry_delay_s
 from kron.kube.operator.member import ClusterMember
 from kron.kube.resource.kronjob import read_metadata
 from kron.kube.resource.status import Status, status_to_json

@@ -1,0 +1,34 @@
+"""What follows from the error of a request, whatever the request was."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from kron.kube.client.errors import FIRST_RETRY_S, LONGEST_RETRY_S, refusal, retry_delay_s
+
+
+def test_waits_grow_to_their_longest_and_stay_there() -> None:
+    error = refusal("get jobs", 503, {})
+    waits_s = [retry_delay_s(error, tries) for tries in (*range(20), 10**6)]
+    assert waits_s[0] == FIRST_RETRY_S
+    assert waits_s[-1] == LONGEST_RETRY_S
+    assert all(late == min(2 * early, LONGEST_RETRY_S) for early, late in pairwise(waits_s))
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "tries", "wait_s"),
+    [
+        pytest.param("7", 0, 7.0, id="longer than ours"),
+        pytest.param("0", 0, FIRST_RETRY_S, id="at once is not asked for in vain"),
+        pytest.param("1", 20, LONGEST_RETRY_S, id="shorter than ours"),
+        pytest.param("soon", 0, FIRST_RETRY_S, id="nonsense"),
+        pytest.param(None, 0, FIRST_RETRY_S, id="not said"),
+    ],
+)
+def test_a_server_may_ask_for_a_longer_wait_and_never_for_a_shorter_one(
+    retry_after: str | None, tries: int, wait_s: float
+) -> None:
+    error = refusal("get jobs", 429, {}, retry_after=retry_after)
+    assert retry_delay_s(error, tries) == wait_s
