@@ -5,6 +5,8 @@ On a fake clock, with real state files and real runs.
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -236,6 +238,25 @@ def test_a_job_seen_for_the_first_time_owes_nothing_from_before(
         host.until("2026-03-01T12:00:00Z")
         assert host.started() == ([to_text(chosen_s)] if runs else [])
         assert host.missed() == []
+
+
+# Jobs that go and come back
+
+
+def test_the_end_of_a_removed_jobs_run_is_known_when_the_job_comes_back_with_it(
+    tmp_path: Path,
+) -> None:
+    line, other = f"0 10 * * * name=job {LASTING}", job("0 12 * * *", "other")
+    with Clockwork(tmp_path, DAWN) as host:
+        host.begin(line, other)
+        host.until(TEN)
+        run = host.run("job")
+        host.reload(other)
+        os.killpg(run.pid, signal.SIGKILL)
+        os.waitid(os.P_PID, run.pid, os.WEXITED | os.WNOWAIT)
+        host.reload(line, other)  # in the same turn of the loop in which krond sees the end
+        [ended] = host.member("job").past.history
+        assert (ended.run_id, ended.signal) == (run.run_id, signal.SIGKILL)
 
 
 # Suspension

@@ -142,6 +142,22 @@ def test_a_newer_state_of_a_job_that_comes_back_refuses_the_whole_reload(
     host.check_log()
 
 
+def test_a_refused_reload_writes_no_state_for_a_job_whose_own_was_damaged(host: Host) -> None:
+    stays = f"{NEVER} name=stays command=/bin/true"
+    gone = (f"{NEVER} name=damaged command=/bin/true", f"{NEVER} name=newer command=/bin/true")
+    host.write(stays, *gone)
+    host.start()
+    host.write(stays)
+    assert host.command("reload").returncode == 0
+    overwritten(state_file(host, "damaged"))
+    put(host, "newer", {**stored(host, "newer"), "schema": 99})
+    host.write(stays, *gone)
+    assert host.command("reload").returncode == 1
+    assert host.command("status").returncode == 0  # whatever that turn of the loop had to write
+    assert not state_file(host, "damaged").exists()
+    assert host.stop() == 0
+
+
 def cut_off(path: Path) -> None:
     os.truncate(path, path.stat().st_size // 2)
 

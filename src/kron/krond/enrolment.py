@@ -88,12 +88,9 @@ class HostEnrolment:
 
         A state that a newer krond has left for one of its jobs refuses all of it.
         """
+        self._writeback.flush()  # a retired job whose last run has just ended is only stored
         changes = self._roster.changes(entries)
-        loaded = {
-            entry.identity: self._load(entry, now_ns)
-            for entry in changes.added
-            if not self._roster.is_retired(entry)
-        }
+        loaded = self._load(entry for entry in changes.added if not self._roster.is_retired(entry))
         for member in changes.removed:
             self._retire(member)
         rescheduled: list[HostMember] = []
@@ -105,7 +102,7 @@ class HostEnrolment:
             if before.policy.suspend != after.policy.suspend:
                 toggled.append(member)
             member.configure(entry)
-        added, found = self._add(changes.added, loaded)
+        added, found = self._add(changes.added, loaded, now_ns)
         self._scheduler.queue.keep(self._roster)
         self._recover(found, now_ns)
         self._log_suspended(added)
@@ -115,18 +112,27 @@ class HostEnrolment:
         return changes
 
     def _add(
-        self, entries: Sequence[Entry], loaded: dict[str, tuple[HostMember, JobState | None]]
+        self,
+        entries: Sequence[Entry],
+        loaded: dict[str, JobState | StateCorrupt | None],
+        now_ns: int,
     ) -> tuple[list[HostMember], list[tuple[HostMember, JobState]]]:
-        """Members for new jobs; with their state, if they were there before."""
+        """Members for new jobs; with their state, if they have one."""
         added: list[HostMember] = []
         found: list[tuple[HostMember, JobState]] = []
         for entry in entries:
             member = self._roster.bring_back(entry)
             if member is None:
-                member, state = loaded[entry.identity]
+                state = loaded[entry.identity]
+                if isinstance(state, StateCorrupt):
+                    self._log_corrupt(state, entry)
+                    member = HostMember(entry, self._writeback)
+                    member.forget(now_ns // SECOND_NS)
+                else:
+                    member = HostMember(entry, self._writeback, state)
+                    if state is not None:
+                        found.append((member, state))
                 self._roster.add(entry.identity, member)
-                if state is not None:
-                    found.append((member, state))
             added.append(member)
         return added, found
 
@@ -176,15 +182,15 @@ class HostEnrolment:
             if member.entry.schedule.policy.suspend:
                 self._journal.of_job(Event.SUSPENDED, member.entry, suspend=True)
 
-    def _load(self, entry: Entry, now_ns: int) -> tuple[HostMember, JobState | None]:
-        try:
-            state = self._store.load(entry.identity)
-        except StateCorrupt as error:
-            member = HostMember(entry, self._writeback)
-            self._log_corrupt(error, entry)
-            member.forget(now_ns // SECOND_NS)
-            return member, None
-        return HostMember(entry, self._writeback, state), state
+    def _load(self, entries: Iterable[Entry]) -> dict[str, JobState | StateCorrupt | None]:
+        """What the store has of these jobs, by identity."""
+        found: dict[str, JobState | StateCorrupt | None] = {}
+        for entry in entries:
+            try:
+                found[entry.identity] = self._store.load(entry.identity)
+            except StateCorrupt as error:
+                found[entry.identity] = error
+        return found
 
     def _log_corrupt(self, error: StateCorrupt, entry: Entry | None) -> None:
         self._journal.event(
