@@ -6,7 +6,28 @@ from itertools import pairwise
 
 import pytest
 
-from kron.kube.client.errors import FIRST_RETRY_S, LONGEST_RETRY_S, refusal, retry_delay_s
+from kron.kube.client.errors import (
+    FIRST_RETRY_S,
+    LONGEST_RETRY_S,
+    ApiError,
+    is_gone,
+    no_answer,
+    refusal,
+    retry_delay_s,
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "gone"),
+    [
+        pytest.param(refusal("get jobs", 404, {"reason": "NotFound"}), True, id="not found"),
+        pytest.param(refusal("get jobs", 404, b"<h1>404</h1>"), False, id="a load balancer's page"),
+        pytest.param(refusal("get jobs", 410, {"reason": "Gone"}), False, id="an old version"),
+        pytest.param(no_answer("get jobs", "cut", is_sent=True), False, id="no answer"),
+    ],
+)
+def test_only_the_api_server_can_say_that_an_object_is_gone(error: ApiError, gone: bool) -> None:
+    assert is_gone(error) is gone
 
 
 def test_waits_grow_to_their_longest_and_stay_there() -> None:

@@ -33,6 +33,8 @@ NOW = "2026-11-16T12:00:20Z"
 MOST_S = 600
 """For a test that waits in vain."""
 CONFLICT = ApiError(409, "it has changed", reason="Conflict")
+PAGE = ApiError(404, "<h1>default backend</h1>")
+"""A load balancer's answer: it says nothing about the object."""
 
 
 def kronjob(name: str = "a", **spec: Any) -> Object:
@@ -81,6 +83,8 @@ class Server:
         self.stays: frozenset[str] = frozenset()
         """The names of Jobs that are there still when their deletion was answered."""
         self.on_patch: Callable[[], Coroutine[Any, Any, None]] | None = None
+        self.refusals: dict[tuple[str, str], list[ApiError]] = {}
+        """The next answers to a verb on a plural, instead of what was asked for."""
         self._watches: dict[str, list[asyncio.Queue[tuple[str, Object] | None]]] = {
             "kronjobs": [],
             "jobs": [],
@@ -198,6 +202,8 @@ class Server:
     async def _asked(self, verb: str, resource: Resource, name: str = "") -> None:
         self.requests.append((verb, resource.plural, name))
         await asyncio.sleep(0)
+        if refusals := self.refusals.get((verb, resource.plural)):
+            raise refusals.pop(0)
 
     def _check(self, obj: Object, wanted: Object) -> None:
         """Refuse a change of another object, or of another version, than the one that is meant."""

@@ -17,13 +17,23 @@ from kron.core.instant import from_text
 from kron.engine.actions import REPLACED
 from kron.engine.ledger import Ledger
 from kron.engine.storage import ledger_from_json, ledger_to_json
-from kron.kube.client.errors import ApiError
+from kron.kube.client.errors import ApiError, no_answer
 from kron.kube.operator import status_writer
 from kron.kube.resource.kronjob import read_kronjob
 from kron.kube.resource.run import manual_manifest, run_manifest
 from tests.kube.client.server import until
 from tests.kube.intents import intent_of
-from tests.kube.operator.server import CONFLICT, NOW, Object, Replica, Server, kronjob, play, seen
+from tests.kube.operator.server import (
+    CONFLICT,
+    NOW,
+    PAGE,
+    Object,
+    Replica,
+    Server,
+    kronjob,
+    play,
+    seen,
+)
 
 THIS_MINUTE = "2026-11-16T12:00:00Z"
 OWED = {"deadline": "1h"}
@@ -127,6 +137,60 @@ def test_only_what_was_active_is_replaced() -> None:
         server.remove("jobs", old["metadata"]["name"])
         await until(lambda: bool(server.asked("create", "jobs")))
         assert server.asked("delete", "jobs") == [old["metadata"]["name"]]
+        await replica.stop()
+
+    play(test)
+
+
+def test_a_load_balancers_404_does_not_let_two_jobs_run_together() -> None:
+    async def test(server: Server) -> None:
+        obj = seen(kronjob(policy=OWED | {"concurrency": "replace"}))
+        read = read_kronjob(obj)
+        old = run_manifest(read, intent_of(read, from_text(THIS_MINUTE) - 60), slack_s=5)
+        old["metadata"]["uid"] = "old"
+        server.put("jobs", old)
+        server.put("kronjobs", obj)
+        server.refusals["delete", "jobs"] = [PAGE]
+        replica = Replica(server)
+        await replica.start()
+        await until(lambda: bool(server.asked("create", "jobs")))
+        assert server.asked("delete", "jobs") == [old["metadata"]["name"]] * 2
+        await until(lambda: list(server.objects["jobs"]) == server.asked("create", "jobs"))
+        await replica.stop()
+
+    play(test)
+
+
+def test_a_load_balancers_404_does_not_end_a_period_whose_job_may_exist() -> None:
+    async def test(server: Server) -> None:
+        async def lose_the_answer(_: Object) -> None:
+            server.refusals["create", "jobs"] = [ApiError(422, "a webhook", reason="Invalid")]
+            server.refusals["get", "jobs"] = [PAGE]
+            raise no_answer("create jobs", "cut", is_sent=True)
+
+        server.on_job_made = lose_the_answer
+        server.put("kronjobs", seen(kronjob(policy=OWED)))
+        replica = Replica(server)
+        await replica.start()
+        await until(lambda: server.status()["ledger"].get("last", {}).get("period") == THIS_MINUTE)
+        assert server.status()["lastOutcome"] == "executed"
+        assert len(server.asked("get", "jobs")) == 2
+        await replica.stop()
+
+    play(test)
+
+
+def test_a_load_balancers_404_does_not_stop_the_clean_up() -> None:
+    async def test(server: Server) -> None:
+        server.put("kronjobs", obj := kronjob(successfulJobsHistoryLimit=0))
+        job = manual_manifest(read_kronjob(obj), "manual-x")
+        job["metadata"]["uid"] = "finished"
+        server.refusals["delete", "jobs"] = [PAGE]
+        replica = Replica(server)
+        await replica.start()
+        finish(server, job)
+        await until(lambda: server.objects["jobs"] == {})
+        assert len(server.asked("delete", "jobs")) == 2
         await replica.stop()
 
     play(test)

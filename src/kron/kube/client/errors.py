@@ -83,6 +83,14 @@ def no_answer(
     return ApiError(0, message, reason=reason, may_have_happened=is_sent, fix=fix)
 
 
+def is_gone(error: ApiError) -> bool:
+    """Whether the API server says that the object does not exist.
+
+    A 404 without a reason is not the API server's, or not about the object: a load balancer's page.
+    """
+    return error.status == NOT_FOUND and bool(error.reason)
+
+
 def retry_delay_s(error: ApiError, tries: int) -> float:
     """How long to wait before the next try: as long as the server asks for, at the least."""
     delay_s = min(FIRST_RETRY_S * (1 << min(tries, 10)), LONGEST_RETRY_S)

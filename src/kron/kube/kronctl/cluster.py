@@ -11,7 +11,7 @@ from kron.console.parser import UsageError, path
 from kron.core.errors import Code, KronError, quoted
 from kron.core.frozen import Frozen
 from kron.kube.api_object import Object
-from kron.kube.client.errors import NOT_FOUND, ApiError
+from kron.kube.client.errors import NOT_FOUND, ApiError, is_gone
 from kron.kube.extra import check_extra
 
 TYPE_CHECKING = False
@@ -148,6 +148,6 @@ async def find(client: Client, resource: Resource, namespace: str, name: str) ->
     try:
         return await client.get(resource, namespace, name)
     except ApiError as error:
-        if error.status == NOT_FOUND and not is_unknown(error):
+        if is_gone(error):
             return None
         raise

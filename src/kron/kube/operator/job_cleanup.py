@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 
 from kron.kube.client.client import Client
-from kron.kube.client.errors import NOT_FOUND, ApiError, retry_delay_s
+from kron.kube.client.errors import NOT_FOUND, ApiError, is_gone, retry_delay_s
 from kron.kube.client.resources import JOBS
 from kron.kube.operator.member import ClusterMember
 from kron.kube.resource.run import JobRun
@@ -72,11 +72,11 @@ class JobCleanup:
                     JOBS, run.namespace, run.name, uid=run.uid, propagation="Background"
                 )
             except ApiError as error:
-                if error.status in {0, 429} or error.status >= 500:
+                if not is_gone(error):
+                    if error.status not in {0, NOT_FOUND, 429} and error.status < 500:
+                        return  # the next Job that finishes leads to another try
                     await asyncio.sleep(retry_delay_s(error, tries))
                     tries += 1
                     continue
-                if error.status != NOT_FOUND:
-                    return  # the next Job that finishes leads to another try
             member.runs.pop(run.name, None)
             return

@@ -18,7 +18,7 @@ from kron.engine.ledger import Intent
 from kron.engine.recovery import Conclude, Sighting
 from kron.kube.api_object import Object
 from kron.kube.client.client import Client
-from kron.kube.client.errors import MALFORMED, NOT_FOUND, ApiError, no_answer, retry_delay_s
+from kron.kube.client.errors import MALFORMED, ApiError, is_gone, no_answer, retry_delay_s
 from kron.kube.client.resources import JOBS
 from kron.kube.operator.condition import Trouble
 from kron.kube.operator.create_verdict import Verdict, judge
@@ -195,7 +195,7 @@ class JobStarter:
                 JOBS, run.namespace, run.name, uid=run.uid, propagation="Foreground"
             )
         except ApiError as error:
-            if error.status != NOT_FOUND:
+            if not is_gone(error):
                 self._outcomes.waits(pending, error)
                 return error
             self._roster.drop_run(run)
@@ -280,7 +280,7 @@ class JobStarter:
             try:
                 return read_run(await self._client.get(JOBS, namespace, name))
             except ApiError as error:
-                if error.status == NOT_FOUND:
+                if is_gone(error):
                     return None
                 await asyncio.sleep(retry_delay_s(error, tries))
                 tries += 1

@@ -11,9 +11,9 @@ from kron.console.parser import Parser, add_format
 from kron.console.terminal import Terminal
 from kron.core.errors import Code, KronError
 from kron.kube.api_object import Object, member
-from kron.kube.client.errors import NOT_FOUND, ApiError
+from kron.kube.client.errors import ApiError, is_gone
 from kron.kube.client.resources import KRONJOBS
-from kron.kube.kronctl.cluster import Name, add_cluster, is_unknown, name_of, reach
+from kron.kube.kronctl.cluster import Name, add_cluster, name_of, reach
 from kron.kube.resource.kronjob import read_kronjob
 from kron.kube.resource.problem import InvalidSpec
 from kron.kube.resource.schema.model import is_match
@@ -78,7 +78,7 @@ async def _change(client: Client, name: Name, *, suspended: bool) -> Object:
         if body is not None:
             await client.patch(KRONJOBS, name.namespace, name.name, body)
     except ApiError as error:
-        if error.status != NOT_FOUND or is_unknown(error):
+        if not is_gone(error):
             raise
         return {**done, "error": "this KronJob does not exist"}
     except KronError as error:
