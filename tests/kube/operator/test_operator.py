@@ -196,6 +196,30 @@ def test_a_load_balancers_404_does_not_stop_the_clean_up() -> None:
     play(test)
 
 
+@pytest.mark.parametrize(
+    "refusals",
+    [
+        pytest.param({("patch", "kronjobs"): [PAGE]}, id="to the write"),
+        pytest.param(
+            {("patch", "kronjobs"): [CONFLICT], ("get", "kronjobs"): [PAGE]},
+            id="to the read after a conflict",
+        ),
+    ],
+)
+def test_a_status_is_written_after_a_load_balancers_404(
+    refusals: dict[tuple[str, str], list[ApiError]],
+) -> None:
+    async def test(server: Server) -> None:
+        server.put("kronjobs", kronjob(schedule="0 0 1 1 *"))
+        server.refusals = {what: [*errors] for what, errors in refusals.items()}
+        replica = Replica(server)
+        await replica.start()
+        await until(lambda: "conditions" in server.status())
+        await replica.stop()
+
+    play(test)
+
+
 def test_a_later_run_that_is_active_is_not_replaced_by_an_earlier_one() -> None:
     """The intent of the earlier period was stored when the operator before this one died."""
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from kron.core.duration import SECOND_NS
 from kron.kube.api_object import Object
 from kron.kube.client.client import Client
-from kron.kube.client.errors import CONFLICT, NOT_FOUND, ApiError, retry_delay_s
+from kron.kube.client.errors import CONFLICT, ApiError, is_gone, retry_delay_s
 from kron.kube.client.resources import KRONJOBS
 from kron.kube.operator.member import ClusterMember
 from kron.kube.resource.kronjob import read_metadata
@@ -201,7 +201,7 @@ class StatusWriter:
         return True
 
     async def _failed(self, member: ClusterMember, error: ApiError) -> None:
-        if error.status == NOT_FOUND:
+        if is_gone(error):
             return  # the watch shows it
         if error.status == CONFLICT:
             # Once is an everyday matter. Again and again, something is wrong with the versions.
@@ -225,7 +225,7 @@ class StatusWriter:
         try:
             seen = await self._client.get(KRONJOBS, *member.key)
         except ApiError as error:
-            if error.status != NOT_FOUND:
+            if not is_gone(error):
                 self._later(member, retry_delay_s(error, 2))
             return
         if not member.is_gone:  # it may have gone while it was read
