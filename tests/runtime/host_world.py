@@ -58,6 +58,7 @@ class CountedStore(StateStore):
         self._world = world
 
     def commit(self, states: Sequence[JobState], *, quickly: bool = False) -> None:
+        self._world.effects.check()
         if states and self._world.fails(STORE_FAILS):
             raise PersistenceError("no room", OSError(errno.ENOSPC, "no room"))
         if states and self._world.fails(STORE_SLOW):
@@ -67,16 +68,19 @@ class CountedStore(StateStore):
             self._world.effects.happened()
 
     def write_back(self) -> None:
+        self._world.effects.check()
         is_something = bool(self._replacer._bundled or self._replacer._replaced)
         super().write_back()
         if is_something:
             self._world.effects.happened()
 
     def note_run(self, run: RunRecord) -> None:
+        self._world.effects.check()
         super().note_run(run)
         self._world.effects.happened()
 
     def remove_proof(self, run_id: str) -> None:
+        self._world.effects.check()
         super().remove_proof(run_id)
         self._world.effects.happened()
 
@@ -96,6 +100,7 @@ class TableLauncher(Surroundings):
 
     def start(self, pending: PendingRun, proof: str, now_s: int) -> tuple[int, list[int]]:
         world = self._world
+        world.effects.check()
         if world.fails(START_FAILS):
             raise StartError("no room for a process", for_good=False)
         os.close(os.open(proof, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -150,6 +155,7 @@ class HostWorld:
         self._store: CountedStore | None = None
 
     def boot(self) -> None:
+        self.effects.is_crashed = False
         self.processes.pass_time()
         journal = SilentJournal(self.clock, self.seen, self.effects.happened)
         try:
@@ -223,7 +229,11 @@ class HostWorld:
         return f"{CONFIG}:{name}"
 
     def stored(self, name: str) -> Ledger | None:
-        state = None if self._store is None else self._store.load(self.identity(name))
+        if self._store is None:
+            return None
+        is_crashed, self.effects.is_crashed = self.effects.is_crashed, False  # we look, not krond
+        state = self._store.load(self.identity(name))
+        self.effects.is_crashed = is_crashed
         return None if state is None else state.ledger
 
     def close(self) -> None:
