@@ -88,11 +88,16 @@ if TYPE_CHECKING:
             ...
 
         def conclude(self, job: Job_contra, end: Conclude) -> None:
-            """A run that another process decided on will not be started: keep that, log it."""
+            """A run that another process decided on is over, or never starts: `end.outcome`.
+
+            Log it once the job is stored.
+            """
             ...
 
     class Announcer(Protocol[Job_contra]):
-        """What tells people, once what it tells is stored."""
+        """What tells people. No end may be announced before it is stored: a crash in between could
+        lead to another one. With a committer, an end is stored when `settled` is called; an adapter
+        without one holds the announcement back until its store has the job."""
 
         def held(self, jobs: int) -> AbstractContextManager[None]:
             """Where this many jobs are due at once, announce them after their runs have started."""

@@ -19,7 +19,7 @@ else:
 
 
 class Roster(Generic[Key, Tracked]):
-    """Jobs by key. To walk over them is to walk over those of the moment it began."""
+    """Jobs by key. Iterating yields the jobs that are present when it begins."""
 
     def __init__(self) -> None:
         self._jobs: dict[Key, Tracked] = {}

@@ -156,6 +156,8 @@ class Scheduler(Generic[Tracked, Waiting]):
         """The wall clock was set: log by how much. If it was set back, step all of these jobs."""
         before_ns, self._offset_ns = self._offset_ns, self._clock_offset_ns()
         shift_s = round((self._offset_ns - before_ns) / SECOND_NS, 3)
+        if not shift_s:
+            return  # set to what it shows, or before it was watched
         self._announcer.clock_changed(now_ns // SECOND_NS, shift_s)
         if shift_s < 0:
             self.step(jobs, now_ns)

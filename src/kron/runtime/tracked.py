@@ -172,7 +172,8 @@ class TrackedJob(Generic[Waiting]):
     def forget(self, now_s: int) -> None:
         """Treat the job as one that was never seen, but for this very second.
 
-        What was chosen for it may have run: by the ledger or, where none reads, for all we know.
+        A period that was chosen for this second counts as run if the ledger says so, or if there
+        is no ledger to read: it may have run.
         """
         job = self.job
         assert job is not None, "only a job that can run is forgotten"
