@@ -62,7 +62,7 @@ cluster: $(STAMP) ## Build the control plane for tests/cluster, once, outside th
 bench: $(STAMP) ## Run the benchmarks
 	@$(PY) -m bench
 
-soak: $(STAMP) ## Run the random tests 20 times as long; ARGS= goes to pytest
+soak: $(STAMP) ## Run the random tests 20 times as long or more; ARGS= goes to pytest
 	@KRON_SOAK=20 $(PY) -m pytest -q -n $(WORKERS) $(ARGS)
 
 hooks: $(STAMP) ## Let git refuse a commit whose subject breaks the rule

@@ -18,7 +18,7 @@ LOOK_AHEAD = 20_000
 
 
 def next_run(job: Job, from_s: int) -> Decision | None:
-    """The first period from `from_s` on that has a chosen time; None if there is none soon."""
+    """The first period from `from_s` on that has a chosen time; None if no period soon has one."""
     earliest: Decision | None = None
     nominals = nominals_after(job, from_s - job.trail_s - 1)
     for nominal_s, _ in zip(nominals, range(LOOK_AHEAD), strict=False):

@@ -61,7 +61,8 @@ class Ledger(Frozen):
     schedule: str
     """The canonical text that the job had when it was last looked at, by which edits show."""
     since_s: int
-    """Nothing chosen before this instant is owed: the job was not there, or was another."""
+    """Nothing chosen before this instant is owed: the job did not exist, or had another
+    schedule."""
     handled_through_s: int | None = None
     """The watermark: every period up to this nominal instant is handled."""
     handled_s: frozenset[int] = frozenset()

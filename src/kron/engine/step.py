@@ -58,7 +58,7 @@ class Step(Frozen):
     """The clock shows less than it did: periods whose windows are yet to open have ended."""
 
     def decided_now(self) -> list[Decision]:
-        """Of the new decisions, those that something is done about already."""
+        """The new decisions that an action of this step is about."""
         dealt_with = self._dealt_with()
         return [decision for decision in self.decided if id(decision) in dealt_with]
 

@@ -45,7 +45,7 @@ MOST_BUSY_S = 60
 """How much lateness krond puts down to its own work. What is more was sleep, or a stopped krond."""
 QUIET_NS = SECOND_NS
 """How long an edit of crontabs may take: several files, or one that is written in steps."""
-NOTHING_READ = "there is no file to read, so nothing will run; krond start --config names some"
+NOTHING_READ = "there is no file to read, so nothing will run; name files with krond start --config"
 FORGOTTEN = "the job was forgotten"
 
 

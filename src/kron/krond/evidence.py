@@ -29,8 +29,8 @@ class Search:
         """The process of every run that was found alive, by run id."""
 
     def sightings(self, member: HostMember, state: JobState) -> list[Sighting]:
-        """All runs of a job that are known: those that krond watches by now, and what is found of
-        the runs that were about to start by the state of the krond before."""
+        """All known runs of a job: those that krond watches already, and what is found of those
+        that were about to start according to the state of the previous krond."""
         watched = [
             Sighting(run.run_id, run.record.nominal_s, run.record.chosen_s, Evidence.ALIVE)
             for run in member.runs
@@ -50,7 +50,7 @@ class Search:
         return Evidence.BEGAN if self._store.has_proof(run_id) else None
 
     def look(self, jobs: Iterable[tuple[HostMember, JobState]]) -> None:
-        """Look for the runs of these jobs, whose states are of the krond before."""
+        """Look for the runs of these jobs, whose states the previous krond left."""
         self.pids.clear()
         unknown: dict[str, HostMember] = {}
         for member, state in jobs:

@@ -61,7 +61,7 @@ class HostRoster(Roster[str, HostMember]):
         return entry.identity in self._retired
 
     def bring_back(self, entry: Entry) -> HostMember | None:
-        """The retired job of this entry, whose runs have not ended; None if there is none."""
+        """The retired job of this entry, whose runs have not ended; None if it has none."""
         member = self._retired.pop(entry.identity, None)
         if member is not None:
             member.configure(entry)

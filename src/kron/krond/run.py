@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class PendingRun(Pending):
-    """A run to be, and what it waits for."""
+    """A run that has not started, and what it waits for."""
 
     __slots__ = (
         "blockers",

@@ -140,7 +140,7 @@ class ProcessStarter:
         self._supervisor.adopt(job, record, self._search.pids[run.run_id])
 
     def conclude(self, job: HostMember, end: Conclude) -> None:
-        """A run that the krond before this one decided on has ended unseen, or will not be."""
+        """A run that the krond before this one decided on ended unseen, or never starts."""
         record = RunRecord(end.intent.run_id, end.intent.nominal_s, end.intent.chosen_s)
         if end.outcome is Outcome.EXECUTED:
             self.conclude_run(job, record, end.reason)
@@ -220,7 +220,7 @@ class ProcessStarter:
         reason: str,
         active_run: str,
     ) -> Ended:
-        """Remember and log that a run which was decided on will not be; the ledger knows.
+        """Remember and log that a run which was decided on never starts; the ledger knows.
 
         `active_run` is the run that it was skipped for.
         """

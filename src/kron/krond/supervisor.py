@@ -114,7 +114,7 @@ class Supervisor:
         self._poller.add(descriptor, select.EPOLLIN, ended)
 
     def reap_strays(self) -> None:
-        """As process 1 of a container krond is given every orphan; none is left a zombie."""
+        """As process 1 of a container krond inherits every orphan, and has to reap it."""
         own = {run.pid for run in self.runs.values()}
         for pid in self._processes.children():
             if pid not in own:

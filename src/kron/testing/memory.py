@@ -155,7 +155,7 @@ class MemoryAdapter:
                 job.started(pending.nominal_s)
 
     def give_up(self, job: MemoryJob, pending: MemoryRun, outcome: Outcome, reason: str) -> None:
-        """The run will not be."""
+        """The run is not started."""
         job.pending.remove(pending)
         job.gave_up(pending.nominal_s, outcome, reason)
         self._say_later(job, pending.intent, outcome, reason)
@@ -164,7 +164,7 @@ class MemoryAdapter:
         """The table of processes has it already."""
 
     def conclude(self, job: MemoryJob, end: Conclude) -> None:
-        """A run of another process will not be, or was."""
+        """A run of another process is over, or never starts."""
         if end.outcome is not Outcome.EXECUTED:
             self._say_later(job, end.intent, end.outcome, end.reason)
 

@@ -181,7 +181,10 @@ def _skipped(of: Life, world: World) -> Iterator[str]:
 
 
 def _explained(seen: Seen) -> Iterator[str]:
-    """Every run was announced before it began, and every decision that was logged holds."""
+    """Every run was announced, and every decision that was logged holds.
+
+    Where few jobs are due at once, as in these lives, a run is announced before it begins.
+    """
     for began in seen.began:
         if (began.name, began.nominal_s) not in seen.triggered:
             yield f"{_period(began)} began unannounced"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 CONNECTIONS = 16
 """How many may be open at a time, not counting those that wait for the end of a run. The next one
-is told to try again."""
+is asked to try again."""
 
 AWAITING = 256
 """How many may wait for the end of a run. They may wait for days and must not block others."""
