@@ -347,6 +347,22 @@ def test_a_ledger_that_becomes_one_that_does_not_read_is_told_of_at_once(newer: 
     play(test)
 
 
+@pytest.mark.parametrize("damaged", [None, {"schema": "?"}], ids=["removed", "unreadable"])
+def test_a_leader_writes_back_a_ledger_that_was_damaged(damaged: Object | None) -> None:
+    async def test(server: Server) -> None:
+        server.put("kronjobs", seen(kronjob(policy={"deadline": "0s"}, schedule="0 0 1 * *")))
+        replica = Replica(server)
+        await replica.start()
+        await until(lambda: "lastOutcome" in server.status())
+        obj = deepcopy(server.objects["kronjobs"]["a"])
+        ledger, obj["status"]["ledger"] = obj["status"]["ledger"], damaged
+        server.put("kronjobs", obj)
+        await until(lambda: server.status()["ledger"] == ledger)
+        await replica.stop()
+
+    play(test)
+
+
 @pytest.mark.parametrize(
     "odd",
     [

@@ -153,7 +153,9 @@ class ClusterEnrolment:
             member.trouble = trouble_of(status)
         if not self.is_leading or member.ledger is None:
             member.load(ledger)
-        elif by_another and ledger is not None:
+        elif ledger is None:  # removed or unreadable: write ours back
+            self._statuses.touch(member, TIDY_DELAY_S)
+        elif by_another:
             member.merge(ledger)
             return True
         return was_frozen  # a person removed the ledger that could not be read
