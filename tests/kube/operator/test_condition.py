@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kron.engine.actions import Outcome
-from kron.kube.operator.condition import Trouble, conditions
+from kron.kube.operator.condition import Trouble, conditions, trouble_of
 from kron.kube.operator.member import ClusterMember
 from kron.kube.resource.schema.definition import root_schema
 from kron.kube.resource.status import Condition, Status
@@ -71,6 +71,15 @@ def test_the_conditions_of_a_member(changes: dict[str, Any], true: set[str], rea
     assert {kind for kind, each in all_of_them.items() if each.status} == true
     assert all_of_them["Ready"].reason == ready
     assert all(each.reason.isalpha() for each in all_of_them.values())
+
+
+def test_a_new_leader_takes_over_trouble_but_not_what_a_frozen_operator_wrote() -> None:
+    made = member()
+    made.trouble = QUOTA
+    assert trouble_of(Status(conditions=conditions(made, T0))) == QUOTA
+    made.frozen = "schema 3"
+    assert trouble_of(Status(conditions=conditions(made, T0))) is None
+    assert trouble_of(None) is None
 
 
 def test_messages_are_those_of_their_causes() -> None:

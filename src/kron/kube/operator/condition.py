@@ -14,6 +14,8 @@ READY = "Ready"
 INVALID_SPEC = "InvalidSpec"
 SCHEDULING_ERROR = "SchedulingError"
 UNSCHEDULABLE = "Unschedulable"
+NEWER_STATUS = "NewerStatus"
+"""The reason that an operator gives which does not read the status of a newer one."""
 
 _LONGEST_MESSAGE = 2_000
 
@@ -26,9 +28,12 @@ class Trouble(Frozen):
 
 
 def trouble_of(status: Status | None) -> Trouble | None:
-    """The trouble that a stored status names, for a new leader."""
+    """The trouble that a stored status names, for a new leader.
+
+    An operator that does not read a status says so itself: one that reads it has no such trouble.
+    """
     for each in status.conditions if status else ():
-        if each.type == SCHEDULING_ERROR and each.status:
+        if each.type == SCHEDULING_ERROR and each.status and each.reason != NEWER_STATUS:
             return Trouble(each.reason, each.message)
     return None
 
@@ -54,7 +59,7 @@ def conditions(member: ClusterMember, now_s: int) -> tuple[Condition, ...]:
         since_s = known.since_s if known is not None and known.status is status else now_s
         return Condition(type_, status, reason, message, since_s, member.metadata.generation)
 
-    trouble = Trouble("NewerStatus", member.frozen) if member.frozen else member.trouble
+    trouble = Trouble(NEWER_STATUS, member.frozen) if member.frozen else member.trouble
     last = member.ledger.last if member.ledger else None
     unschedulable = last is not None and last.outcome is Outcome.UNSCHEDULABLE
     return (
