@@ -220,6 +220,32 @@ def test_a_status_is_written_after_a_load_balancers_404(
     play(test)
 
 
+def test_a_job_made_while_one_of_its_name_is_cleaned_up_is_known() -> None:
+    async def test(server: Server) -> None:
+        obj = kronjob(schedule="0 0 1 1 *", successfulJobsHistoryLimit=0)
+        server.put("kronjobs", obj)
+        job = manual_manifest(read_kronjob(obj), "manual-x")
+        again = deepcopy(job)
+        job["metadata"]["uid"], again["metadata"]["uid"] = "finished", "active"
+        delete = server.delete
+
+        async def delete_and_make_again(*what: Any, **how: Any) -> None:
+            await delete(*what, **how)
+            server.put("jobs", again)
+            await asyncio.sleep(0.05)  # until the watch has shown it
+
+        server.delete = delete_and_make_again  # type: ignore[method-assign]
+        replica = Replica(server)
+        await replica.start()
+        finish(server, job)
+        await until(lambda: bool(server.asked("delete", "jobs")))
+        await asyncio.sleep(1)
+        assert [run.uid for run in replica.member().active_runs()] == ["active"]
+        await replica.stop()
+
+    play(test)
+
+
 def test_a_later_run_that_is_active_is_not_replaced_by_an_earlier_one() -> None:
     """The intent of the earlier period was stored when the operator before this one died."""
 

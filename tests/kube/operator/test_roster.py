@@ -28,6 +28,17 @@ def test_the_owner_is_told_by_uid_not_by_name() -> None:
     assert roster.drop_run(run("mine", T0)) is member
 
 
+def test_a_job_that_went_earlier_does_not_take_a_later_one_of_its_name_with_it() -> None:
+    roster = ClusterRoster()
+    member = roster.enrol(metadata(), Unwritten())
+    job = run("job", T0)
+    roster.put_run(job)
+    assert roster.drop_run(job.replace(uid="of an earlier Job")) is None
+    assert member.runs == {"job": job}
+    assert roster.drop_run(job.replace(is_finished=True)) is member
+    assert member.runs == {}
+
+
 def test_a_kronjob_made_anew_finds_the_jobs_but_does_not_own_them() -> None:
     roster = ClusterRoster()
     old = roster.enrol(metadata(uid="u1"), Unwritten())

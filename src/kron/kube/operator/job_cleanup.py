@@ -9,6 +9,7 @@ from kron.kube.client.client import Client
 from kron.kube.client.errors import NOT_FOUND, ApiError, is_gone, retry_delay_s
 from kron.kube.client.resources import JOBS
 from kron.kube.operator.member import ClusterMember
+from kron.kube.operator.roster import ClusterRoster
 from kron.kube.resource.run import JobRun
 
 
@@ -38,8 +39,9 @@ def _beyond(runs: Iterable[JobRun], limit: int) -> list[JobRun]:
 class JobCleanup:
     """Deletes the Jobs beyond the limits, one after the other."""
 
-    def __init__(self, client: Client, may_act: Callable[[], bool]) -> None:
+    def __init__(self, client: Client, roster: ClusterRoster, may_act: Callable[[], bool]) -> None:
         self._client = client
+        self._roster = roster
         self._may_act = may_act
         self._waiting: dict[ClusterMember, None] = {}
         self._work = asyncio.Event()
@@ -59,12 +61,12 @@ class JobCleanup:
                     member = next(iter(self._waiting))
                     del self._waiting[member]
                     for run in surplus(member):
-                        await self._delete(member, run)
+                        await self._delete(run)
                 self._work.clear()
         finally:
             self._waiting.clear()
 
-    async def _delete(self, member: ClusterMember, run: JobRun) -> None:
+    async def _delete(self, run: JobRun) -> None:
         tries = 0
         while self._may_act():
             try:
@@ -78,5 +80,5 @@ class JobCleanup:
                     await asyncio.sleep(retry_delay_s(error, tries))
                     tries += 1
                     continue
-            member.runs.pop(run.name, None)
+            self._roster.drop_run(run)
             return

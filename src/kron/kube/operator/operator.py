@@ -72,7 +72,7 @@ class Operator:
             observe_trouble=self._tell_lease_trouble,
         )
         may_act = self._election.may_act
-        self._cleanup = JobCleanup(client, may_act)
+        self._cleanup = JobCleanup(client, self._roster, may_act)
         self._statuses = StatusWriter(
             client,
             journal,

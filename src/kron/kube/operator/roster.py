@@ -63,12 +63,15 @@ class ClusterRoster(Roster[Key, ClusterMember]):
     def drop_run(self, gone: JobRun) -> ClusterMember | None:
         """A Job is gone. Returns the member that it belonged to, if that is known."""
         key = (gone.namespace, gone.kronjob)
-        run = self._runs.get(key, {}).pop(gone.name, None)
+        runs = self._runs.get(key, {})
+        run = runs.get(gone.name)
+        if run is None or run.uid != gone.uid:
+            return None  # not known, or a later Job has its name
+        del runs[gone.name]
         self._tidy(key)
-        owner = None if run is None else self._owner(run)
-        if run is not None and owner is not None:
-            for pending in owner.pending:
-                pending.gone |= {run.uid}
+        owner = self._owner(run)
+        for pending in owner.pending if owner is not None else ():
+            pending.gone |= {run.uid}
         return owner
 
     def keep_runs(self, names: Iterable[Key], namespace: str | None) -> list[ClusterMember]:
