@@ -18,7 +18,13 @@ from kron.kube.resource.kronjob import (
     KIND,
     read_kronjob,
 )
-from kron.kube.resource.schema.definition import LONGEST_NAME, SPEC, definition, root_schema
+from kron.kube.resource.schema.definition import (
+    LONGEST_NAME,
+    SPEC,
+    definition,
+    read_field,
+    root_schema,
+)
 from kron.kube.resource.schema.validate import NAME_RULE
 from kron.kube.resource.status import MOST_ACTIVE
 from tools import crd
@@ -91,6 +97,49 @@ def test_the_limits_are_those_of_the_code() -> None:
         ("failed", DEFAULT_FAILED_LIMIT),
     ):
         assert SCHEMAS[f".spec.{name}JobsHistoryLimit"]["default"] == limit
+
+
+@pytest.mark.parametrize(
+    ("schema", "keyword"),
+    [
+        pytest.param({"type": "string", "pattern": "^a$"}, "pattern", id="pattern"),
+        pytest.param(
+            {"type": "number", "maximum": 3, "exclusiveMaximum": True},
+            "exclusiveMaximum",
+            id="exclusiveMaximum",
+        ),
+        pytest.param(
+            {"type": "array", "items": {"type": "string", "format": "date"}},
+            "format",
+            id="below",
+        ),
+        pytest.param(
+            {"type": "object", "additionalProperties": {"type": "string", "maxLength": 5}},
+            "additionalProperties",
+            id="of the values of a map",
+        ),
+    ],
+)
+def test_a_keyword_that_the_offline_check_would_ignore_is_refused(
+    schema: Schema, keyword: str
+) -> None:
+    with pytest.raises(ValueError, match=rf"spec\.x.*{keyword}"):
+        read_field(schema, "spec.x")
+
+
+@pytest.mark.parametrize(
+    ("schema", "least", "above"),
+    [
+        pytest.param({"minimum": 0}, 0, None, id="left out"),
+        pytest.param({"minimum": 0, "exclusiveMinimum": False}, 0, None, id="false"),
+        pytest.param({"minimum": 0, "exclusiveMinimum": True}, None, 0, id="true"),
+    ],
+)
+def test_a_minimum_is_exclusive_if_the_schema_says_so(
+    schema: Schema, least: int | None, above: int | None
+) -> None:
+    field = read_field({"type": "integer"} | schema, "spec.x")
+    assert (field.least, field.above) == (least, above)
 
 
 def test_it_is_the_kind_that_is_read() -> None:

@@ -17,6 +17,29 @@ GROUP = "kron.io"
 VERSION = "v1alpha1"
 LONGEST_NAME = 52
 """A Job is called `<name>-<10 hex digits>`, and the name of a Job has at most 63 characters."""
+_KEYWORDS = frozenset(
+    (
+        "additionalProperties",
+        "default",
+        "description",
+        "enum",
+        "exclusiveMinimum",
+        "items",
+        "maxItems",
+        "maxLength",
+        "maximum",
+        "minItems",
+        "minLength",
+        "minimum",
+        "properties",
+        "required",
+        "type",
+        "x-kubernetes-preserve-unknown-fields",
+        "x-kubernetes-validations",
+    )
+)
+"""What `read_field` reads, and what only the API server needs."""
+_ANY_TEXT = {"type": "string"}
 
 
 def definition() -> Object:
@@ -33,10 +56,19 @@ def root_schema() -> Object:
     return found
 
 
-def _field(schema: Object, path: str, *, is_required: bool = False) -> SchemaField:
-    """A field and all below it, with the rules for its path."""
+def read_field(schema: Object, path: str, *, is_required: bool = False) -> SchemaField:
+    """A field and all below it, with the rules for its path.
+
+    A keyword that it does not know is an error: the offline check would accept what the API server
+    refuses.
+    """
+    unknown = sorted(schema.keys() - _KEYWORDS)
+    if schema.get("additionalProperties", _ANY_TEXT) != _ANY_TEXT:
+        unknown.append("additionalProperties other than text")
+    if unknown:
+        raise ValueError(f"{path}: the offline check does not know {', '.join(unknown)}")
     kind = FieldType.MAP if "additionalProperties" in schema else FieldType(schema["type"])
-    least, is_exclusive = schema.get("minimum"), "exclusiveMinimum" in schema
+    least, is_exclusive = schema.get("minimum"), schema.get("exclusiveMinimum", False)
     required = schema.get("required", ())
     return SchemaField(
         kind,
@@ -50,12 +82,12 @@ def _field(schema: Object, path: str, *, is_required: bool = False) -> SchemaFie
         above=least if is_exclusive else None,
         rules=RULES.get(path, ()),
         members=tuple(
-            _field(below, f"{path}.{name}", is_required=name in required)
+            read_field(below, f"{path}.{name}", is_required=name in required)
             for name, below in schema.get("properties", {}).items()
         ),
-        items=_field(schema["items"], f"{path}[]") if "items" in schema else None,
-        is_open="x-kubernetes-preserve-unknown-fields" in schema,
+        items=read_field(schema["items"], f"{path}[]") if "items" in schema else None,
+        is_open=schema.get("x-kubernetes-preserve-unknown-fields", False),
     )
 
 
-SPEC = _field(root_schema()["properties"]["spec"], "spec")
+SPEC = read_field(root_schema()["properties"]["spec"], "spec")
