@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from kron.core.limits import DEFAULT_LIMITS
 from kron.engine.ledger import MAX_HANDLED
 from kron.kube.client.resources import KRONJOBS, Resource
 from kron.kube.resource.kronjob import (
@@ -97,6 +98,9 @@ def test_the_limits_are_those_of_the_code() -> None:
         ("failed", DEFAULT_FAILED_LIMIT),
     ):
         assert SCHEMAS[f".spec.{name}JobsHistoryLimit"]["default"] == limit
+    days = DEFAULT_LIMITS.window_days
+    longest = f"At most {days * 24}h, which is {days} days."
+    assert longest in SCHEMAS[".spec.window.duration"]["description"]
 
 
 @pytest.mark.parametrize(
