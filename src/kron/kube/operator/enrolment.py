@@ -53,7 +53,7 @@ class ClusterEnrolment:
         """Whether our ledgers count. The API server's may be older."""
         self.takes_up = False
         """Whether anything new is begun. A leader that stops leading still ends what it began."""
-        self.changed = asyncio.Event()
+        self.wake = asyncio.Event()
         """Set when the operator may have to wake at another time."""
         self._roster = roster
         self._scheduler = scheduler
@@ -126,7 +126,7 @@ class ClusterEnrolment:
     def _take_up(self, member: ClusterMember) -> None:
         if self.takes_up and self._may_act():
             self.take_up(member)
-            self.changed.set()
+            self.wake.set()
 
     def _see_status(self, member: ClusterMember, obj: Object) -> bool:
         """Take note of a KronJob's status. True if that changes what is to be done for it."""
@@ -247,7 +247,7 @@ class Jobs:
     def _changed(self, member: ClusterMember | None) -> None:
         if member is None or not self._is_leading():
             return
-        self._starter.changed(member)
+        self._starter.wake(member)
         for run in member.sightings():
             if member.found(run):
                 self._starter.adopt(member, run)

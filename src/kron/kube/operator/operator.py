@@ -179,8 +179,8 @@ class Operator:
         asyncio.get_running_loop().add_reader(self._timer.fileno(), self._timer_fired)
         while True:
             self._arm()
-            await self._enrolment.changed.wait()
-            self._enrolment.changed.clear()
+            await self._enrolment.wake.wait()
+            self._enrolment.wake.clear()
 
     async def _read_again(self) -> None:
         """Read everything as it is now: a watch may lag behind what the last leader did."""
@@ -209,7 +209,7 @@ class Operator:
 
     def _status_stored(self, member: ClusterMember) -> None:
         self._cleanup.touch(member)
-        self._starter.changed(member)
+        self._starter.wake(member)
 
     def _timer_fired(self) -> None:
         is_in_time = self._timer.read()

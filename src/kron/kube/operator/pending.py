@@ -19,7 +19,6 @@ class PendingJob(Pending):
     """The Job of one period, while it is being made."""
 
     __slots__ = (
-        "changed",
         "given_up",
         "gone",
         "intent",
@@ -28,6 +27,7 @@ class PendingJob(Pending):
         "latest_s",
         "member",
         "task",
+        "wake",
     )
 
     def __init__(
@@ -46,7 +46,7 @@ class PendingJob(Pending):
         """The uids of Jobs of the KronJob that went meanwhile: its own may be among them."""
         self.given_up: tuple[Outcome, str] | None = None
         """How its period ends, if the Job is not made by the try that is under way."""
-        self.changed = asyncio.Event()
+        self.wake = asyncio.Event()
         """Set when something about the KronJob or its Jobs changes."""
         self.task: asyncio.Task[None] | None = None
 
@@ -62,7 +62,7 @@ class PendingJob(Pending):
 
     async def wait_for_change(self, timeout_s: float) -> None:
         """Wait until something about the KronJob or its Jobs changes, at most this long."""
-        self.changed.clear()
+        self.wake.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
-                await self.changed.wait()
+                await self.wake.wait()

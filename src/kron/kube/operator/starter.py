@@ -98,7 +98,7 @@ class JobStarter:
     ) -> None:
         """Do not make the Job, unless the try that is under way makes it."""
         pending.given_up = pending.given_up or (outcome, reason)
-        self.changed(job)
+        self.wake(job)
 
     def adopt(self, job: ClusterMember, run: Sighting) -> None:
         """A Job exists that the ledger did not know."""
@@ -116,10 +116,10 @@ class JobStarter:
             if pending.task is not None:
                 pending.task.cancel()
 
-    def changed(self, member: ClusterMember) -> None:
+    def wake(self, member: ClusterMember) -> None:
         """Something about it or its Jobs has changed: wake the tasks that wait for that."""
         for pending in member.pending:
-            pending.changed.set()
+            pending.wake.set()
 
     async def drain(self) -> None:
         """Wait for the answers to current creations: only then may another operator begin."""
