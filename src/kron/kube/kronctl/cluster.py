@@ -118,7 +118,7 @@ def is_unknown(error: KronError) -> bool:
 
     Its answer is a plain page then, without a reason.
     """
-    return isinstance(error, ApiError) and error.status == NOT_FOUND and not error.reason
+    return isinstance(error, ApiError) and error.status == NOT_FOUND and not is_gone(error)
 
 
 def context_namespace(arguments: Namespace) -> str:
