@@ -134,6 +134,19 @@ def _malformed(line: str, place: int) -> ParseError:
     again = _START.search(line, place, place + _LOOKED_THROUGH)
     if again is not None and re.match(rf" (?!{KEY}=)", line[place:]):
         return _prefixed(line, again.start())
-    message = f"{quoted(line[place:])} is not a field: a space and key=value"
-    fix = 'quote a value that has a space, " or \\, and escape ", \\ and control characters in it'
-    return ParseError.single(line, Code.TEXT, message, start=place, fix=fix)
+    field = re.compile(rf' ({KEY})=("?)').match(line, place)
+    end = len(line)
+    if field is None:
+        message = f"{quoted(line[place:])} is not a field: a space and key=value"
+        fix = "put a value with spaces between double quotes"
+    elif control := re.compile(r"[\x00-\x1f\x7f]").search(line, field.end()):
+        message = f"{quoted(field[1])} has a control character that is not escaped"
+        fix = 'write it as an escape, such as "\\x1b"'
+        place, end = control.span()
+    elif field[2]:
+        message = f"the quote in {quoted(field[1])} is not closed, or not followed by a space"
+        fix = 'a quote inside a value is written as \\"'
+    else:
+        message = f"{quoted(field[1])} has a quote or a backslash, but is not quoted"
+        fix = 'put the value between double quotes, with \\" and \\\\ inside'
+    return ParseError.single(line, Code.TEXT, message, start=place, end=end, fix=fix)
