@@ -76,6 +76,26 @@ def test_several_crontabs_become_one_file_without_a_name_twice(krontab: Krontab)
     assert {name.partition("/")[0] for name in names} == {"user-crontab", "other-crontab"}
 
 
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        pytest.param(("-", "a"), ["-/b", "a/b"], id="standard input"),
+        pytest.param(("./-x", "./A.b"), ["-x/b", "a-b/b"], id="only what is not valid is changed"),
+        pytest.param(("./A", "./_a_"), ["a/b", "a/b-2"], id="alike once they are changed"),
+        pytest.param(("./é", "./ü", "a"), ["file/b", "file-2/b", "a/b"], id="nothing is left"),
+    ],
+)
+def test_every_job_of_several_crontabs_has_a_name_of_its_own(
+    krontab: Krontab, files: tuple[str, ...], names: list[str]
+) -> None:
+    line = "0 0 * * * root /bin/b\n"
+    for file in files:
+        if file != "-":
+            krontab.write(file, line)
+    ran = krontab("import", "--system", *UTC, "--format", "json", *files, given=line).fine()
+    assert [name for file in ran.json["files"] for name in file["jobs"]] == names
+
+
 def test_json_has_lines_and_findings_by_file(krontab: Krontab) -> None:
     words = ("import", "--user", "nobody", *UTC, "--format", "json")
     document = krontab(*words, "user.crontab").fine().json

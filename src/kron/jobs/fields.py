@@ -40,7 +40,9 @@ class LineField(Frozen):
 
 
 def plain_name(text: str) -> str:
-    """A name for a job, made from any text; '' if nothing is left of it."""
+    """A name for a job, made from any text: a valid name as it is, '' if nothing is left."""
+    if _NAME.fullmatch(text):
+        return text
     return re.sub(r"[^a-z0-9/-]+", "-", text[:200].lower()).strip("-")
 
 

@@ -14,6 +14,7 @@ from kron.core.errors import ParseError
 from kron.jobs.crontab.conversion import AUTO, Conversion, convert
 from kron.jobs.crontab.crontab import Crontab
 from kron.jobs.crontab.local import system_zone
+from kron.jobs.crontab.names import Names
 from kron.jobs.fields import plain_name
 from kron.jobs.finding import Finding
 from kron.krontab.crontabs import add_crontab_options, read_named_crontab
@@ -31,6 +32,8 @@ EXAMPLES = (
     ("krontab import --spread auto /etc/cron.d/*", "with a window for each job"),
 )
 
+_UNNAMED_FILE = "file"
+"""What a job's name begins with if nothing of its file's name can be part of a name."""
 
 Imported = tuple[Crontab, Conversion]
 
@@ -57,7 +60,8 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     zone = arguments.tz or system_zone()
-    imported = [_import(path, zone, arguments) for path in arguments.files]
+    names = Names()
+    imported = [_import(path, zone, arguments, names) for path in arguments.files]
     if arguments.format == "json":
         terminal.print_json(_document(imported, zone))
     else:
@@ -76,21 +80,24 @@ def _spread(text: str) -> int | str:
         raise argparse.ArgumentTypeError(message) from None
 
 
-def _import(path: str, zone: str, arguments: Namespace) -> Imported:
+def _import(path: str, zone: str, arguments: Namespace, names: Names) -> Imported:
     crontab = read_named_crontab(path, arguments, zone=zone)
     if len(arguments.files) > 1:
-        crontab = _prefixed(crontab)
+        crontab = _prefixed(crontab, names)
     environment = not arguments.no_environment
     return crontab, convert(crontab, spread=arguments.spread, environment=environment)
 
 
-def _prefixed(crontab: Crontab) -> Crontab:
-    """The same jobs with the file's name in their names, for the lines of several files."""
-    prefix = plain_name(os.path.basename(crontab.path))  # noqa: PTH119
+def _prefixed(crontab: Crontab, names: Names) -> Crontab:
+    """The same jobs with the file's name in their names, which are unique among all files."""
+    plain = plain_name(os.path.basename(crontab.path))  # noqa: PTH119
+    prefix = plain or names.unique(_UNNAMED_FILE)
     lines = [
         line
         if line.entry is None
-        else line.replace(entry=line.entry.replace(name=f"{prefix}/{line.entry.name}"))
+        else line.replace(
+            entry=line.entry.replace(name=names.unique(f"{prefix}/{line.entry.name}"))
+        )
         for line in crontab.lines
     ]
     return crontab.replace(lines=tuple(lines))
