@@ -136,14 +136,16 @@ def load_yaml(files: str, extra: str) -> Any:
     return yaml
 
 
-def read_documents(stretch: Stretch, repeated: Repeated, *, most_nodes: int) -> Iterator[YamlNode]:
+def read_documents(
+    stretch: Stretch, repeated: Repeated, *, most_nodes: int, only_one: bool = False
+) -> Iterator[YamlNode]:
     """The root of each document. Keys that a mapping has twice go to `repeated`.
 
     `YamlError` where reading stops; the documents before that have been given already.
     """
     import yaml
 
-    builder = _Builder(stretch, repeated, most_nodes)
+    builder = _Builder(stretch, repeated, most_nodes, only_one=only_one)
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same events, thirty times as fast
     try:
         for event in yaml.parse(stretch.text, Loader=loader):
@@ -173,10 +175,14 @@ def _fix(text: str, index: int, problem: str) -> str:
 class _Builder:
     """Takes the events one by one."""
 
-    def __init__(self, stretch: Stretch, repeated: Repeated, most_nodes: int) -> None:
+    def __init__(
+        self, stretch: Stretch, repeated: Repeated, most_nodes: int, *, only_one: bool
+    ) -> None:
         self._offset_of = stretch.offset_of
         self._repeated = repeated
         self._most_nodes = most_nodes
+        self._only_one = only_one
+        self._documents = 0
         self._start_document()
 
     def _start_document(self) -> None:
@@ -188,11 +194,16 @@ class _Builder:
     def take(self, event: Any) -> YamlNode | None:
         """The root of the document that this event completes, if it does."""
         name = type(event).__name__.removesuffix("Event")
-        if name == "DocumentStart":
-            self._start_document()
-            return None
         start = self._offset_of(event.start_mark.index)
         end = self._offset_of(event.end_mark.index)
+        if name == "DocumentStart":
+            self._start_document()
+            self._documents += 1
+            if self._only_one and self._documents > 1:
+                message = "a second document begins here, and only one is read"
+                fix = "delete it, or move it to a file of its own"
+                raise YamlError(Code.TEXT, message, start, end, fix)
+            return None
         if name in ("MappingEnd", "SequenceEnd"):
             node = self._open.pop()
             node.close = (start, end)

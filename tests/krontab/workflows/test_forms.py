@@ -106,7 +106,9 @@ def in_list(entry: str) -> str:
         pytest.param("on: *x\n", ("yaml", 1, 5), id="alias-of-nothing"),
         pytest.param("on:\n\tschedule: daily\n", ("yaml", 2, 1), id="tab"),
         pytest.param("on: {schedule: daily\n", ("yaml", 2, 1), id="not-closed"),
-        pytest.param("on:\n  schedule: daily\n---\nx: y\n", ("yaml", 4, 1), id="two-documents"),
+        pytest.param("on:\n  schedule: daily\n---\nx: y\n", ("yaml", 3, 1), id="two-documents"),
+        pytest.param("on:\n  schedule: daily\n---\n", ("yaml", 3, 1), id="second-is-empty"),
+        pytest.param("on:\n  schedule: daily\n--- [\n", ("yaml", 3, 1), id="second-is-broken"),
     ],
 )
 def test_an_error_has_its_code_its_line_and_its_column(

@@ -149,11 +149,7 @@ def read_tree(source: WorkflowSource, part: YamlPart) -> Tree | None:
     repeated: Repeated = []
     root, is_broken = None, False
     try:
-        for document in read_documents(stretch, repeated, most_nodes=MOST_NODES):
-            if root is not None:
-                message = "a second document begins here, and only one is read"
-                fix = "delete it, or move it to a file of its own"
-                raise YamlError(Code.TEXT, message, document.start, fix=fix)
+        for document in read_documents(stretch, repeated, most_nodes=MOST_NODES, only_one=True):
             root = document
     except YamlError as error:
         is_broken = True
