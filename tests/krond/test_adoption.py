@@ -438,6 +438,11 @@ def test_manual_runs_are_adopted_and_one_that_had_not_begun_is_not_run(tmp_path:
         host.start("--max-running", "2")
         for run_id in runs:
             assert host.wait_for_run("adopted", run_id).get("period") is None
+        # A reboot that loses their proofs must not make them runs that never began.
+        wait_for(
+            lambda: all(run["pid"] and run["started"] for run in host.stored("job")["active"]),
+            "the runs that were adopted are stored with their processes",
+        )
         exited = host.wait_for_run("exited", waiting)
         assert exited["reason"] == "krond ended before it was started"
         # The two that were adopted count as running.

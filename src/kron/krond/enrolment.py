@@ -147,6 +147,7 @@ class HostEnrolment:
                 else:
                     began = record.pid is not None or self._store.has_proof(record.run_id)
                     self._starter.conclude_run(member, record, UNSEEN if began else NOT_STARTED)
+            self._writeback.changed(member)  # with the processes of the runs that were adopted
         self._scheduler.recover(
             [(member, self._search.sightings(member, state)) for member, state in unsure], now_ns
         )
