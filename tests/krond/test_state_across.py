@@ -107,6 +107,20 @@ def test_a_newer_state_is_refused_and_left_as_it_is(
         assert len(host.events("ready")) == started
 
 
+def test_a_start_that_a_newer_state_refuses_sets_nothing_aside(tmp_path: Path) -> None:
+    with BackgroundHost(tmp_path) as host:
+        names = ("a", "b", "c")
+        host.write(*(f"{NEVER} name={name} command=/bin/true" for name in names))
+        assert host.start_background().returncode == 0
+        assert host.command("stop").returncode == 0
+        [*damaged, last] = sorted(state_file(host, name) for name in names)  # as they are read
+        for path in damaged:
+            overwritten(path)
+        last.write_text('{"schema": 99}\n')
+        assert host.start_background().returncode == 2
+        assert sorted(host.state.glob("*.json*")) == [*damaged, last]
+
+
 @pytest.mark.parametrize("part", ["state", "ledger"])
 def test_a_newer_state_of_a_job_that_comes_back_refuses_the_whole_reload(
     host: Host, part: str

@@ -92,26 +92,29 @@ class StateStore:
             return self._read(name, {identity: identity})
         except FileNotFoundError:
             return None
+        except StateCorrupt as error:
+            raise self._with_file_aside(name, error) from None
 
     def load_all(self, texts: Iterable[str] = ()) -> Loaded:
-        """Every state in the directory. `StateNewer` if one is of a newer version.
+        """Every state in the directory; those that do not read are set aside.
 
-        Equal texts (identities, schedules) are shared between the states and with `texts`, to save
-        memory.
+        `StateNewer` if one is of a newer version: then every file stays as it is. Equal texts
+        (identities, schedules) are shared between the states and with `texts`, to save memory.
         """
         shared = {text: text for text in texts}
         states: dict[str, JobState] = {}
-        corrupt: list[StateCorrupt] = []
+        corrupt: dict[str, StateCorrupt] = {}
         for name in sorted(filter(_STATE_FILE, self._directory.names())):
             try:
                 state = self._read(name, shared)
             except FileNotFoundError:
                 continue  # it was removed in the meantime
             except StateCorrupt as error:
-                corrupt.append(error)
+                corrupt[name] = error
             else:
                 states[state.identity] = state
-        return Loaded(states, tuple(corrupt), self._lost)
+        set_aside = [self._with_file_aside(name, error) for name, error in corrupt.items()]
+        return Loaded(states, tuple(set_aside), self._lost)
 
     def commit(self, states: Sequence[JobState], *, quickly: bool = False) -> None:
         """Save all of these states on disk; a `PersistenceError` means that not all are safe.
@@ -230,13 +233,14 @@ class StateStore:
         file = f"{self.path}/{name}"
         try:
             state = from_json(self._directory.read(name), texts)
-            if file_name(state.identity) != name:
-                raise StateCorrupt("", "", f"it belongs to the job {quoted(state.identity)}")
         except StateNewer as error:
             raise StateNewer(file, error.schema, error.known) from None
-        except StateCorrupt as error:
-            raise StateCorrupt(file, self._set_aside(name), error.error) from None
+        if file_name(state.identity) != name:
+            raise StateCorrupt("", "", f"it belongs to the job {quoted(state.identity)}")
         return state
+
+    def _with_file_aside(self, name: str, error: StateCorrupt) -> StateCorrupt:
+        return StateCorrupt(f"{self.path}/{name}", self._set_aside(name), error.error)
 
     def _set_aside(self, name: str) -> str:
         """Rename a file that does not read. Returns its new path."""
