@@ -123,6 +123,8 @@ class YamlError(KronError):
         self.args = (code, message, start, end, fix)
         self.start = start
         self.end = end or start + 1
+        self.unfinished: YamlNode | None = None
+        """The root of the document in which reading stopped: it may have an earlier error."""
 
 
 def load_yaml(files: str, extra: str) -> Any:
@@ -143,9 +145,17 @@ def read_documents(
 
     `YamlError` where reading stops; the documents before that have been given already.
     """
+    builder = _Builder(stretch, repeated, most_nodes, only_one=only_one)
+    try:
+        yield from _documents(stretch, builder)
+    except YamlError as error:
+        error.unfinished = builder.stop()
+        raise
+
+
+def _documents(stretch: Stretch, builder: _Builder) -> Iterator[YamlNode]:
     import yaml
 
-    builder = _Builder(stretch, repeated, most_nodes, only_one=only_one)
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same events, thirty times as fast
     try:
         for event in yaml.parse(stretch.text, Loader=loader):
@@ -231,6 +241,15 @@ class _Builder:
         elif node.has_end:
             node.in_flow = bool(event.flow_style)
         return self._add(node)
+
+    def stop(self) -> YamlNode | None:
+        """The unfinished document, without keys whose values were not read; None if it is empty."""
+        for node in self._open:
+            if node.type is NodeType.MAPPING:
+                self._find_repeated(node)
+                if len(node.children) % 2:
+                    node.children.pop()
+        return self._open[0] if self._open else None
 
     def _add(self, node: YamlNode) -> YamlNode | None:
         """Put a node where it belongs; it is the document if it is a scalar without a parent."""

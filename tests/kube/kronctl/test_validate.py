@@ -215,6 +215,12 @@ def bomb(levels: int, width: int = 10) -> str:
             "a:\n" + "".join(f"{' ' * n}- \n" for n in range(500)), ["101:100 limit"], id="deep"
         ),
         pytest.param("a: !!python/object:os.system x\n", ["1:4 text"], id="a-tag"),
+        pytest.param("y: !!set {a}\nq: ? [a]\n", ["1:4 text"], id="a-tag-before-no-yaml"),
+        pytest.param("? [a]\n: 1\nq: ]\n", ["1:3 text"], id="a-key-before-no-yaml"),
+        pytest.param(
+            "a: 1\na: ]\n", ["2:1 field-repeated", "2:4 text"], id="a-key-twice-before-no-yaml"
+        ),
+        pytest.param("<<: {a: 1}\nb: ]\n", ["2:4 text"], id="no-yaml-behind-a-merge"),
         pytest.param("a: !!binary aGk=\n", ["1:4 text"], id="binary"),
         pytest.param("a: !!set {x}\n", ["1:4 text"], id="a-set"),
         pytest.param("a: [1\n", ["2:1 text"], id="no-end"),

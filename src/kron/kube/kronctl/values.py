@@ -63,8 +63,13 @@ def read_values(text: str, repeated: Repeated) -> Iterator[tuple[YamlNode, Any]]
         if number >= MOST_DOCUMENTS:
             message = f"more than {MOST_DOCUMENTS:,} JSON values"
             raise YamlError(Code.LIMIT, message, stretch.start, fix=SPLIT)
-        for root in read_documents(stretch, repeated, most_nodes=2 * MOST_VALUES):
-            yield root, _measured(root, 0, {})[0]
+        try:
+            for root in read_documents(stretch, repeated, most_nodes=2 * MOST_VALUES):
+                yield root, _measured(root, 0, {})[0]
+        except YamlError as error:
+            if error.unfinished is not None:
+                _measured(error.unfinished, 0, {})  # raises the first error of the document
+            raise
 
 
 def find_field(node: YamlNode, name: str) -> tuple[YamlNode, YamlNode] | None:
