@@ -150,6 +150,28 @@ def test_nothing_else_is_a_placeholder(text: str) -> None:
     assert "FUZZY:" in problem.message or "cron" in problem.message
 
 
+REASONS = {
+    "FUZZY:DAILY": "three fields follow its type, as in FUZZY:DAILY_AROUND:14:0 * * *",
+    "FUZZY:BOGUS * * *": 'there is no type "BOGUS"',
+    "FUZZY:DAILY_AROUND:25:0 * * *": '"25" is not a number from 0 to 23',
+    "FUZZY:DAILY_AROUND:5:60 * * *": '"60" is not a number from 0 to 59',
+    "FUZZY:DAILY_AROUND:5 * * *": "AROUND is followed by H:M, BETWEEN by H:M:H:M",
+    "FUZZY:DAILY_BETWEEN:9:0:9:0 * * *": "the range has no duration",
+    "FUZZY:HOURLY/0 * * *": "a step is at least 1",
+    "FUZZY:HOURLY:24 * * *": '"24" is not a number from 0 to 23',
+    "FUZZY:WEEKLY:9 * * *": '"9" is not a number from 0 to 6',
+    "FUZZY:DAILY * * 1": 'the day of week "1" does not fit what is before it',
+    "0 2 * * *": "it does not begin with FUZZY:",
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), REASONS.items(), ids=REASONS)
+def test_a_refusal_says_why(text: str, reason: str) -> None:
+    with pytest.raises(kron.ParseError) as caught:
+        read_placeholder(text)
+    assert caught.value.message.startswith(f'"{text}" is not a placeholder: {reason}')
+
+
 def test_a_step_that_does_not_divide_the_day_is_read_with_a_warning() -> None:
     """The reference writes any step; an expression may not."""
     result = fuzzy.scattered("FUZZY:HOURLY/5 * * *", IDENTIFIER)

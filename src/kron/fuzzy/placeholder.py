@@ -11,7 +11,7 @@ import re
 
 from kron.core.errors import Code, ParseError, quoted
 from kron.core.limits import DEFAULT_LIMITS, is_longer
-from kron.fuzzy.pattern import FIXED, Around, Between, Kind, Pattern
+from kron.fuzzy.pattern import Around, Between, Kind, Pattern
 from kron.fuzzy.problem import FuzzyProblem
 
 _WORKDAYS = {0: "*", -1: "0-4", 1: "2-6"}
@@ -20,21 +20,13 @@ _WORKDAYS = {0: "*", -1: "0-4", 1: "2-6"}
 _READ_WORKDAYS = {"*": 0, "1-5": 0, "0-4": -1, "2-6": 1}
 
 # Not compiled at import: an expression needs none of them.
-_TIMES = r"(?P<times>(?::(?:[01]?[0-9]|2[0-3]):[0-5]?[0-9])*)"
-_FIELDS = r" \* \* (?P<days>\*|[0-6](?:-[0-6])?)"
-_WINDOW = r"(?P<window>AROUND|BETWEEN)"
-_HOURS = r"(?P<every>0?[1-9]|1[0-9]|2[0-3])"
-_SHAPES = (
-    (Kind.DAILY, rf"FUZZY:DAILY(?:_{_WINDOW})?(?P<weekdays>_WEEKDAYS)?{_TIMES}{_FIELDS}"),
-    (Kind.HOURLY, rf"FUZZY:HOURLY(?P<weekdays>_WEEKDAYS)?(?:[:/]{_HOURS})?{_FIELDS}"),
-    (Kind.WEEKLY, rf"FUZZY:WEEKLY(?::(?P<weekday>[0-6]))?(?::{_WINDOW})?{_TIMES}{_FIELDS}"),
-    (Kind.WEEKLY, rf"FUZZY:WEEKLY_(?P<window>AROUND):(?P<weekday>[0-6]){_TIMES}{_FIELDS}"),
-    (Kind.BI_WEEKLY, rf"FUZZY:BI[-_]WEEKLY{_FIELDS}"),
-    (Kind.TRI_WEEKLY, rf"FUZZY:TRI[-_]WEEKLY{_FIELDS}"),
-    (Kind.MINUTES, r"\*/(?P<every>[5-9]|[1-5][0-9]) \* \* \* \*"),
-    (Kind.DAYS, r"0 0 \*(?:/(?P<every>[2-9]|[12][0-9]|30))? \* \*"),
-    (Kind.WEEKS, r"0 0 \* \* 0"),
+_FIXED_INTERVALS = (
+    (Kind.MINUTES, r"\*/([5-9]|[1-5][0-9]) \* \* \* \*"),
+    (Kind.DAYS, r"0 0 \*(?:/([2-9]|[12][0-9]|30))? \* \*"),
+    (Kind.WEEKS, r"0 0 \* \* 0()"),
 )
+_MOST_HOURS = 23
+_EXAMPLE = "FUZZY:DAILY_AROUND:14:0 * * *"
 
 
 def write_placeholder(pattern: Pattern) -> str:
@@ -73,41 +65,94 @@ def read_placeholder(text: str) -> Pattern:
     if is_longer(text, DEFAULT_LIMITS.line_bytes):
         message = f"the placeholder is longer than {DEFAULT_LIMITS.line_bytes} bytes"
         raise ParseError.single(text, Code.LIMIT, message, end=1)
-    for kind, shape in _SHAPES:
+    try:
+        if not text.startswith("FUZZY:"):
+            return _read_fixed(text)
+        head, *fields = text.removeprefix("FUZZY:").split(" ")
+        if len(fields) != 3 or fields[:2] != ["*", "*"]:
+            raise _UnreadableError(f"three fields follow its type, as in {_EXAMPLE}")
+        return _with_days(_read_head(head), fields[2])
+    except _UnreadableError as error:
+        message = f"{quoted(text)} is not a placeholder: {error}"
+        problem = FuzzyProblem(Code.INVALID_PLACEHOLDER, message, 0, len(text))
+        raise ParseError(text, [problem]) from None
+
+
+class _UnreadableError(Exception):
+    """Why a text is not a placeholder."""
+
+
+def _read_fixed(text: str) -> Pattern:
+    for kind, shape in _FIXED_INTERVALS:
         match = re.fullmatch(shape, text)
-        if match and (pattern := _pattern(kind, **match.groupdict())):
-            return pattern
-    message = (
-        f"{quoted(text)} is not a placeholder, which is written like FUZZY:DAILY_AROUND:14:0 * * *"
-    )
-    raise ParseError(text, [FuzzyProblem(Code.INVALID_PLACEHOLDER, message, 0, len(text))])
+        if match is not None:
+            return Pattern(kind, every=int(match[1] or 1))
+    raise _UnreadableError(f"it does not begin with FUZZY:, as in {_EXAMPLE}")
 
 
-def _pattern(
-    kind: Kind,
-    window: str | None = None,
-    times: str = "",
-    every: str | None = None,
-    weekday: str | None = None,
-    weekdays: str | None = None,
-    days: str = "*",
-) -> Pattern | None:
-    """The pattern of what a shape found; None if the parts do not fit together."""
-    numbers = [int(number) for number in times.split(":")[1:]]
-    minutes = [hour * 60 + minute for hour, minute in zip(numbers[::2], numbers[1::2], strict=True)]
-    workdays = _READ_WORKDAYS.get(days) if weekdays else None
-    if (
-        len(set(minutes)) != {None: 0, "AROUND": 1, "BETWEEN": 2}[window]
-        or len(set(minutes)) < len(minutes)
-        or (weekdays and workdays is None)
-        or (workdays and not window)  # only a conversion to UTC moves them
-        or (not weekdays and days not in ("*", weekday))
-    ):
+def _read_head(head: str) -> Pattern:
+    """The part between `FUZZY:` and the fields."""
+    # The reference implementation writes the step of hours after a slash.
+    name, *parameters = (head.replace("/", ":") if head.startswith("HOURLY") else head).split(":")
+    every_day = name.removesuffix("_WEEKDAYS")
+    workdays = None if every_day == name else 0
+    if every_day in ("DAILY", "DAILY_AROUND", "DAILY_BETWEEN"):
+        window = _read_window(every_day.removeprefix("DAILY").removeprefix("_"), parameters)
+        return Pattern(Kind.DAILY, window, workdays=workdays)
+    if every_day == "HOURLY":
+        return Pattern(Kind.HOURLY, every=_read_step(parameters), workdays=workdays)
+    if name in ("WEEKLY", "WEEKLY_AROUND"):
+        weekday = None
+        if parameters and parameters[0] not in ("AROUND", "BETWEEN"):
+            weekday = _number(parameters.pop(0), 6)
+        if name == "WEEKLY_AROUND":  # of the reference implementation
+            parameters.insert(0, "AROUND")
+        constraint = parameters.pop(0) if parameters else ""
+        return Pattern(Kind.WEEKLY, _read_window(constraint, parameters), weekday=weekday)
+    if name.replace("_", "-") in (Kind.BI_WEEKLY.upper(), Kind.TRI_WEEKLY.upper()):
+        _read_window("", parameters)
+        return Pattern(Kind(name.replace("_", "-").lower()))
+    raise _UnreadableError(f"there is no type {quoted(name)}")
+
+
+def _read_step(parameters: list[str]) -> int | None:
+    if not parameters:
         return None
-    return Pattern(
-        kind,
-        (Around(*minutes) if window == "AROUND" else Between(*minutes)) if minutes else None,
-        int(every) if every else (1 if kind in FIXED else None),
-        int(weekday) if weekday else None,
-        workdays,
-    )
+    step = _number(":".join(parameters), _MOST_HOURS)
+    if not step:
+        raise _UnreadableError("a step is at least 1")
+    return step
+
+
+def _read_window(constraint: str, parameters: list[str]) -> Around | Between | None:
+    if constraint == "AROUND" and len(parameters) == 2:
+        return Around(_minute(*parameters))
+    if constraint == "BETWEEN" and len(parameters) == 4:
+        start, end = _minute(*parameters[:2]), _minute(*parameters[2:])
+        if start == end:
+            raise _UnreadableError("the range has no duration")
+        return Between(start, end)
+    if constraint or parameters:
+        raise _UnreadableError(f"AROUND is followed by H:M, BETWEEN by H:M:H:M, as in {_EXAMPLE}")
+    return None
+
+
+def _minute(hour: str, minute: str) -> int:
+    return _number(hour, 23) * 60 + _number(minute, 59)
+
+
+def _number(text: str, most: int) -> int:
+    if not re.fullmatch(r"[0-9]{1,2}", text) or int(text) > most:
+        raise _UnreadableError(f"{quoted(text)} is not a number from 0 to {most}")
+    return int(text)
+
+
+def _with_days(pattern: Pattern, days: str) -> Pattern:
+    """The pattern, if the day of week field agrees with it."""
+    if pattern.workdays is not None and days in _READ_WORKDAYS:
+        moved = _READ_WORKDAYS[days]
+        if not moved or pattern.window is not None:  # only a conversion to UTC moves them
+            return pattern.replace(workdays=moved)
+    elif days == "*" or (pattern.weekday is not None and days == str(pattern.weekday)):
+        return pattern
+    raise _UnreadableError(f"the day of week {quoted(days)} does not fit what is before it")
