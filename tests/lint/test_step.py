@@ -90,6 +90,12 @@ def test_a_step_is_judged_where_one_round_meets_the_next(line: str, expected: li
             id="90 minutes",
         ),
         pytest.param(
+            "5-59/55 * * * *",
+            "5-59/55 is uneven: after minute 5 comes minute 5, 60 minutes later and not 55",
+            "5-59/55",
+            id="one minute, by a step shorter than an hour",
+        ),
+        pytest.param(
             "@win(after,1m) 0 0 1 */5 * @policy(deadline=1h)",
             "*/5 is uneven: after NOV comes JAN, 2 months later and not 5",
             "*/5",
@@ -107,6 +113,18 @@ def test_the_uneven_step_is_named_and_marked(line: str, message: str, part: str)
 def test_the_fix_names_steps_that_are_even() -> None:
     assert only("*/7 * * * *", Advice.STEP_UNEVEN).fix == "*/6 and */10 would be even"
     assert only("0 */23 * * *", Advice.STEP_UNEVEN).fix == "*/12 and */24 would be even"
+
+
+@pytest.mark.parametrize(
+    ("line", "value"), [("*/100 * * * *", "0"), ("0 */30 * * *", "0"), ("0 0 * */13 *", "JAN")]
+)
+def test_the_fix_of_a_step_beyond_its_range_is_the_only_value(line: str, value: str) -> None:
+    assert only(line, Advice.STEP_UNEVEN).fix == f"write {value} if that is meant"
+
+
+@pytest.mark.parametrize("line", ["0 0 */14 * *", "every 2 weeks"])
+def test_the_fix_of_two_weeks_is_twice_a_month(line: str) -> None:
+    assert only(line, Advice.STEP_RESTARTS).fix.endswith("such as * * MON; for twice a month, 1,15")
 
 
 def test_a_fuzzy_schedule_shows_the_cron_expression_that_it_is() -> None:

@@ -93,21 +93,28 @@ def _uneven(step: _FieldStep) -> Remark:
     kind, cycle = step.kind, step.cycle
     unit = "day" if kind is DAY_OF_WEEK else kind.name
     first, last = (_NAMED[kind].format(kind.spelled(value)) for value in (step.first, step.last))
-    divisors = [size for size in range(1, cycle + 1) if cycle % size == 0]
-    below = [size for size in divisors if size < step.size][-1:]
-    above = [size for size in divisors if size > step.size][:1]
-    even = listed([f"*/{size}" if size > 1 else "*" for size in (*below, *above)])
-    fix = "name the days, such as MON,WED,FRI" if unit == "day" else f"{even} would be even"
     message = (
         f"{step.text} is uneven: after {last} comes {first}, {_counted(step.wrap, unit)} later and "
         f"not {step.size}"
     )
-    if step.first == step.last:
+    if step.size > cycle:
         message = (
             f"{step.text} is larger than its range of {cycle} {unit}s: only {first} matches, every "
             f"{cycle} {unit}s and not every {step.size}"
         )
-    return Remark(Advice.STEP_UNEVEN, kind.name, message, fix)
+    return Remark(Advice.STEP_UNEVEN, kind.name, message, _even(step))
+
+
+def _even(step: _FieldStep) -> str:
+    if step.kind is DAY_OF_WEEK:
+        return "name the days, such as MON,WED,FRI"
+    if step.size > step.cycle:
+        return f"write {step.kind.spelled(step.first)} if that is meant"
+    divisors = [size for size in range(1, step.cycle + 1) if step.cycle % size == 0]
+    below = max(size for size in divisors if size < step.size)
+    above = [size for size in divisors if size > step.size][:1]
+    even = listed([f"*/{size}" if size > 1 else "*" for size in (below, *above)])
+    return f"{even} would be even"
 
 
 def _restarting(schedule: Schedule, step: _FieldStep, year: Year) -> Iterator[Remark]:
@@ -126,12 +133,17 @@ def _restarting(schedule: Schedule, step: _FieldStep, year: Year) -> Iterator[Re
                     f"{step.text} starts again with each month: after {date_text(before)} comes "
                     f"{date_text(after)}, {_counted(after - before, 'day')} later and not "
                     f"{step.size}",
-                    "for every week, write a day of week instead, such as * * MON"
-                    if step.size % 7 == 0
-                    else "cron cannot count days from month to month: name the days, or run daily",
+                    _instead(step),
                 )
                 return
         month = following
+
+
+def _instead(step: _FieldStep) -> str:
+    if step.size % 7 == 0:
+        weekly = "for every week, write a day of week instead, such as * * MON"
+        return weekly if step.size == 7 else f"{weekly}; for twice a month, 1,15"
+    return "cron cannot count days from month to month: name the days, or run daily"
 
 
 def _counted(count: int, unit: str) -> str:
