@@ -179,7 +179,11 @@ def test_what_differs_is_said(name: str, told: str) -> None:
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        pytest.param("  podFailurePolicy: {}\n", "spec.podFailurePolicy is left out", id="spec"),
+        pytest.param(
+            "  podFailurePolicy: {}\n",
+            "spec.podFailurePolicy is not a field of a KronJob and is left out",
+            id="spec",
+        ),
         pytest.param("  timeZone: Europe/Paris\n", "daylight", id="a-zone-of-its-own"),
     ],
 )
@@ -392,7 +396,14 @@ def test_a_directory_gets_a_file_for_each_and_none_is_written_over(kronctl: Kron
     assert yaml.safe_load(kronctl.read("out/prod.one.yaml"))["kind"] == "KronJob"
     again = kronctl(*words)
     assert again.code == 2
-    assert "out/prod.one.yaml cannot be written: it exists already" in again.err
+    assert "out/prod.one.yaml exists already (name another directory)" in again.err
+
+
+def test_a_file_in_place_of_the_directory_is_named(kronctl: Kronctl) -> None:
+    kronctl.write("jobs.yaml", cronjob("one"))
+    ran = kronctl("migrate", "-f", "jobs.yaml", "--output", "jobs.yaml")
+    assert ran.code == 2
+    assert "kronctl: jobs.yaml exists already (name another directory)" in ran.err
 
 
 def test_two_cronjobs_for_one_file_are_refused_before_any_is_written(kronctl: Kronctl) -> None:

@@ -253,7 +253,7 @@ def _files(directory: str, migrations: list[Migration]) -> dict[str, Migration]:
             message = f"{file} would be written twice, for CronJobs called {whose}"
             raise KronError(Code.NAME_REPEATED, message, "leave one out; nothing was written")
         if os.path.lexists(file):
-            raise _unwritable(file, "it exists already")
+            raise _existing(file)
     return files
 
 
@@ -262,12 +262,15 @@ def _write(file: str, text: str) -> None:
         os.makedirs(os.path.dirname(file), exist_ok=True)  # noqa: PTH103, PTH120
         with open(file, "x", encoding="utf-8") as made:  # noqa: PTH123
             made.write(text)
+    except FileExistsError as error:
+        raise _existing(error.filename) from None  # the file, or one instead of its directory
     except OSError as error:
-        raise _unwritable(file, error.strerror) from None
+        message = f"{file} cannot be written: {error.strerror}"
+        raise KronError(Code.FILE_UNWRITABLE, message, fix="name another directory") from None
 
 
-def _unwritable(file: str, why: str | None) -> KronError:
-    message = f"{file} cannot be written: {why}"
+def _existing(file: str) -> KronError:
+    message = f"{file} exists already"
     return KronError(Code.FILE_UNWRITABLE, message, fix="name another directory")
 
 

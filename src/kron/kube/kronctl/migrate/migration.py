@@ -48,6 +48,7 @@ _YEAR = Year(LEAP_YEAR)
 """The gaps of a leap year count, whatever the year is now."""
 _longest_gap_s = lru_cache(maxsize=1024)(longest_gap_s)
 
+_NOT_A_FIELD = "is not a field of a KronJob and is left out"
 _SHOWN_PROBLEMS = 5
 _CONCURRENCY = {"Allow": "allow", "Forbid": "forbid", "Replace": "replace"}
 _LIMITS = ("successfulJobsHistoryLimit", "failedJobsHistoryLimit")
@@ -157,14 +158,16 @@ def _manifest(cronjob: Object, notes: list[str], spread: Spread, now_s: int) -> 
     }
 
 
-def _note_left_out(path: str, values: Object, field: SchemaField, notes: list[str]) -> None:
+def _note_left_out(
+    path: str, values: Object, field: SchemaField, notes: list[str], why: str = _NOT_A_FIELD
+) -> None:
     """Note every member that is not declared, and so not converted."""
     known = {each.name for each in field.members}
     if field is _METADATA:
         known |= {*METADATA_NAMES} - {*_NOT_CONVERTED}
     for key, value in values.items():
         if key not in known and value is not None:
-            notes.append(f"{path}.{key} is left out")
+            notes.append(f"{path}.{key} {why}")
 
 
 def _schedule(spec: Object, notes: list[str]) -> tuple[str, str]:
@@ -249,7 +252,8 @@ def _template(spec: Object, notes: list[str]) -> Object:
     metadata = member(template, "metadata")
     kept = {key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)}
     _note_left_out("spec.jobTemplate", template, _TEMPLATE, notes)
-    _note_left_out("spec.jobTemplate.metadata", metadata, _TEMPLATE_METADATA, notes)
+    why = "is left out; Kubernetes ignores it too"
+    _note_left_out("spec.jobTemplate.metadata", metadata, _TEMPLATE_METADATA, notes, why)
     job_spec = template["spec"]
     if _mentions(job_spec, SCHEDULED_ANNOTATION):
         notes.append(
@@ -278,7 +282,7 @@ def _metadata(metadata: Object, notes: list[str]) -> Object:
         notes.append(
             "its ownerReferences are left out; the owner of the CronJob may undo its suspension"
         )
-    _note_left_out("metadata", metadata, _METADATA, notes)
+    _note_left_out("metadata", metadata, _METADATA, notes, "is left out")
     if labels.get("app.kubernetes.io/managed-by") == "Helm":
         notes.append(
             "it is managed by Helm: the next upgrade restores the CronJob, so change the chart"
