@@ -192,6 +192,19 @@ def test_what_kron_has_no_field_for_is_said(more: str, told: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("schedule", "notes"),
+    [
+        pytest.param("@daily", ('@daily is spelled "0 0 * * *" in Kron',), id="notes"),
+        pytest.param("@dayly", (), id="a-schedule-that-is-wrong-too"),
+    ],
+)
+def test_what_cannot_be_migrated_has_notes_too(schedule: str, notes: tuple[str, ...]) -> None:
+    migration = made(cronjob(schedule=schedule, more="  concurrencyPolicy: Foo\n"))
+    assert "spec.concurrencyPolicy" in migration.error
+    assert migration.notes == notes
+
+
+@pytest.mark.parametrize(
     ("name", "told"),
     [
         pytest.param("every-ninety-minutes", "@every 90m", id="an-uneven-interval"),

@@ -6,6 +6,7 @@ something else in Kron. If no KronJob can do the same, that is an error without 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 
 from kron.core.duration import SECOND_NS, format_duration, parse_duration
@@ -116,7 +117,11 @@ def migrate(cronjob: Object, *, spread: Spread = None, now_s: int) -> Migration:
     notes: list[str] = []
     problems = list(check_value("", _CRONJOB, cronjob))
     if problems:
-        return Migration(cronjob, None, error=_listed(problems))
+        spec = member(cronjob, "spec")
+        if text(spec, "schedule"):
+            with suppress(KronError):
+                _schedule(spec, notes, now_s)
+        return Migration(cronjob, None, tuple(notes), _listed(problems))
     try:
         manifest = _manifest(cronjob, notes, spread, now_s)
     except KronError as error:
@@ -135,10 +140,7 @@ def _listed(problems: list[FieldProblem]) -> str:
 
 def _manifest(cronjob: Object, notes: list[str], spread: Spread, now_s: int) -> Object:
     spec = cronjob["spec"]
-    _note_left_out("spec", spec, _SPEC, notes)
-    cron, zone = _schedule(spec, notes)
-    schedule = _parsed(cron, zone)
-    notes += daylight_difference(schedule, now_s).notes
+    cron, zone, schedule = _schedule(spec, notes, now_s)
     made: Object = {"schedule": cron}
     if zone:
         made["timezone"] = zone
@@ -170,8 +172,9 @@ def _note_left_out(
             notes.append(f"{path}.{key} {why}")
 
 
-def _schedule(spec: Object, notes: list[str]) -> tuple[str, str]:
-    """The cron fields and the zone, '' for UTC."""
+def _schedule(spec: Object, notes: list[str], now_s: int) -> tuple[str, str, Schedule]:
+    """The cron fields, the zone ('' for UTC) and the schedule. Other fields may be invalid."""
+    _note_left_out("spec", spec, _SPEC, notes)
     translation = translate(spec["schedule"])
     notes += translation.notes
     zone = text(spec, "timeZone")
@@ -189,7 +192,10 @@ def _schedule(spec: Object, notes: list[str]) -> tuple[str, str]:
             'the zone "Local" is the one of the host of kube-controller-manager',
             "name that zone",
         )
-    return translation.cron, "" if zone in ("UTC", "Etc/UTC") else zone
+    zone = "" if zone in ("UTC", "Etc/UTC") else zone
+    schedule = _parsed(translation.cron, zone)
+    notes += daylight_difference(schedule, now_s).notes
+    return translation.cron, zone, schedule
 
 
 @lru_cache(maxsize=1024)
