@@ -115,6 +115,52 @@ def test_a_broken_manifest_is_told_with_its_place(kronctl: Kronctl) -> None:
     assert ran.err.startswith("a.yaml:7:15: error: spec.schedule: column 3: hour:")
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "place"),
+    [
+        pytest.param("v1alpha1", "v9", "a.yaml:1:13: error: apiVersion", id="another-version"),
+        pytest.param(
+            "name: backup\n",
+            "name: backup\n  annotations: {a: 5}\n",
+            'a.yaml:5:20: error: metadata.annotations["a"]',
+            id="an-annotation-that-is-a-number",
+        ),
+        pytest.param(
+            "name: backup\n",
+            "name: backup\n  labels: x\n",
+            "a.yaml:5:11: error: metadata.labels",
+            id="labels-that-are-text",
+        ),
+        pytest.param(
+            "apiVersion", "x: &x {a: 1}\napiVersion", "a.yaml:1:1: error: x: ", id="an-anchor"
+        ),
+    ],
+)
+def test_what_validate_refuses_has_no_times(
+    kronctl: Kronctl, right: str, wrong: str, place: str
+) -> None:
+    kronctl.write("a.yaml", kronjob().replace(right, wrong))
+    validated = kronctl("validate", "-f", "a.yaml")
+    assert (validated.code, validated.out[: len(place)]) == (1, place)
+    for words in (
+        ("list", "-f", "a.yaml"),
+        ("next", "-f", "a.yaml"),
+        ("explain", "-f", "a.yaml"),
+        ("diff", "a.yaml", "d"),
+    ):
+        ran = kronctl(*words)
+        assert (ran.code, ran.out) == (1, "")
+        assert validated.out.startswith(ran.err)
+
+
+def test_a_name_that_the_api_server_would_generate_has_no_times_yet(kronctl: Kronctl) -> None:
+    kronctl.write("a.yaml", kronjob().replace("name: backup", "generateName: backup-"))
+    kronctl("validate", "-f", "a.yaml").fine()
+    ran = kronctl("list", "-f", "a.yaml")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith("a.yaml:3:1: error: metadata.name: it is missing")
+
+
 def test_what_is_plainly_meant_as_a_kronjob_is_not_passed_over(kronctl: Kronctl) -> None:
     kronctl.write("a.yaml", kronjob().replace("kron.io", "kron.oi"))
     ran = kronctl("list", "-f", "a.yaml")

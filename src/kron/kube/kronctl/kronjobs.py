@@ -25,6 +25,7 @@ from kron.kube.kronctl.manifest import Manifest, read_manifests
 from kron.kube.resource.kronjob import KIND, KronJob, find_problems, read_kronjob
 from kron.kube.resource.problem import FieldProblem
 from kron.kube.resource.schema.definition import GROUP
+from kron.kube.resource.schema.validate import check_metadata
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,7 +111,8 @@ def read_files(paths: Sequence[str], namespace: str | None) -> list[FoundKronJob
     found: list[FoundKronJob] = []
     for manifest in filter(is_kronjob, manifests.objects):
         content = placed(manifest.content, namespace)
-        problems = find_problems(content)
+        # Its chosen times follow from its name, so generateName is not enough.
+        problems = find_problems(content) or check_metadata(content, is_stored=True)
         findings += [problem_finding(manifest, problem) for problem in problems]
         if not problems:
             is_placed = bool(manifest.namespace or namespace)
