@@ -180,7 +180,7 @@ def _parse_item(grammar: _Grammar, text: str) -> tuple[int, int]:
     if not hyphen:
         if item[2]:
             first = "0" if kind is DAY_OF_WEEK and low == 7 else low_text
-            fix = f"write {first}-{kind.high}/{step}"
+            fix = f"write {first}-{_spelled_like(low_text, kind, kind.high)}/{step}"
             raise grammar.error(text, f"{quoted(text)} has a step but no range", fix=fix)
         return _step_mask(kind, low, low, 1), 1
     problems: list[Problem] = []
@@ -188,8 +188,8 @@ def _parse_item(grammar: _Grammar, text: str) -> tuple[int, int]:
     if high is None:
         raise ParseError(text, problems)
     if low > high:
-        mask = _step_mask(kind, low, kind.high, 1) | _step_mask(kind, kind.low, high, 1)
-        fix = "" if item[2] else f"write {format_values(kind, mask, steps=False)}"
+        # With a step it has no plain spelling.
+        fix = "" if item[2] else f"write {_unrolled(kind, low_text, low, high_text, high)}"
         raise grammar.error(text, f"the range {quoted(text)} runs backwards", fix=fix)
     return _step_mask(kind, low, high, step), step
 
@@ -213,6 +213,20 @@ def _parse_value(grammar: _Grammar, text: str) -> int:
     if len(text) > _MOST_DIGITS or not kind.low <= int(text) <= highest:
         raise grammar.error(text, f"{quoted(text)} is not between {kind.low} and {highest}")
     return int(text)
+
+
+def _unrolled(kind: FieldKind, low_text: str, low: int, high_text: str, high: int) -> str:
+    """A range over the end of the week, the day or the year as two, in the same spelling."""
+    first, last = (_spelled_like(low_text, kind, value) for value in (kind.low, kind.high))
+    head = f"{low_text}-{last}," if low < kind.high else f"{last},"
+    if low > kind.high:
+        head = ""  # 7, the Sunday with which the week begins anyway
+    return head + (high_text if high == kind.low else f"{first}-{high_text}")
+
+
+def _spelled_like(example: str, kind: FieldKind, value: int) -> str:
+    """`value` as a name or a number, whichever `example` is."""
+    return str(value) if example.isdigit() else kind.spelled(value)
 
 
 SHORTHANDS = {
