@@ -492,8 +492,14 @@ def test_what_is_wrong_is_marked(text: str, expected: list[tuple[str, str]]) -> 
         pytest.param(
             f'{CRON} name=a command=b" c"d',
             '"b" c"d" is quoted in part',
-            "put all of it between double quotes",
+            'write command="b cd"',
             id="quoted in part",
+        ),
+        pytest.param(
+            f'{CRON} name=a command="b\\"c"d',
+            r'""b\"c"d" is quoted in part',
+            "put the whole value between double quotes",
+            id="quoted in part, with an escape",
         ),
     ],
 )

@@ -18,12 +18,13 @@ from kron.core.errors import (
     Problem,
     attempt,
     did_you_mean,
+    is_showable,
     quoted,
 )
 from kron.core.frozen import Frozen
 from kron.core.limits import DEFAULT_LIMITS, Limits
 from kron.core.schedule import Schedule
-from kron.core.tokens import STRING, TOKEN, Token, check_text, is_fuzzy, past_all
+from kron.core.tokens import STRING, TOKEN, Token, as_string, check_text, is_fuzzy, past_all
 from kron.engine.job import check_open_periods
 from kron.jobs.entry import Entry, read_schedule
 from kron.jobs.fields import FIELDS, LIMIT_FIELDS, REPEATABLE, REQUIRED
@@ -315,8 +316,10 @@ def _malformed(text: str, position: int) -> Problem:
         rest = Token(text[position:], position)
         return rest.problem(Code.FIELD_FORM, f"a quote in {quoted(key)} is never closed")
     if equals and '"' in value:
-        message, fix = f"{quoted(value)} is quoted in part", "put all of it between double quotes"
-        return word.problem(Code.FIELD_FORM, message, fix=fix)
+        whole = f"{key}={as_string(value.replace(chr(34), ''))}"
+        is_plain = is_showable(whole) and "\\" not in value
+        fix = f"write {whole}" if is_plain else "put the whole value between double quotes"
+        return word.problem(Code.FIELD_FORM, f"{quoted(value)} is quoted in part", fix=fix)
     return _stray(word)
 
 
