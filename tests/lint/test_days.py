@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from kron.lint import Advice
@@ -91,3 +93,23 @@ def test_the_trap_is_named_with_dates(
 
 def test_what_the_fix_proposes_for_both_is_not_warned_of_again() -> None:
     assert codes("0 0 13 * * @only(dow=FRI) @policy(deadline=1h)") == []
+
+
+@pytest.mark.parametrize(
+    ("line", "advice", "message"),
+    [
+        pytest.param(
+            "0 0 29 2 *", Advice.DAYS_LACKING, "only leap years have February 29", id="leap days"
+        ),
+        pytest.param(
+            "0 0 */28 2 WED",
+            Advice.DAYS_BOTH,
+            "*/28 begins with a star, so day of month and day of week must both match",
+            id="both",
+        ),
+    ],
+)
+def test_no_next_day_is_shown_after_the_last_one_of_the_calendar(
+    line: str, advice: Advice, message: str
+) -> None:
+    assert only(line, advice, now=datetime(2999, 6, 1, tzinfo=UTC)).message == message

@@ -28,7 +28,7 @@ def day_remarks(schedule: Schedule, words: list[str], year: Year) -> Iterator[Re
             Advice.DAYS_EITHER,
             DAY_OF_WEEK.name,
             f"day of month and day of week are both restricted, so either is enough: days "
-            f"{by_month} and every {by_week}, such as {_next_days(schedule, year)}",
+            f"{by_month} and every {by_week}{_next_days(', such as', schedule, year)}",
             f"to require both, write {by_month} {schedule.cron.month} * @only(dow={by_week})",
         )
     elif not month.is_every and not week.is_every:
@@ -37,8 +37,8 @@ def day_remarks(schedule: Schedule, words: list[str], year: Year) -> Iterator[Re
         yield Remark(
             Advice.DAYS_BOTH,
             starred.kind.name,
-            f"{word} begins with a star, so day of month and day of week must both match: "
-            f"it runs on {_next_days(schedule, year)}",
+            f"{word} begins with a star, so day of month and day of week must both match"
+            f"{_next_days(': it runs on', schedule, year)}",
             f"if either should be enough, write {plain} without a star",
         )
 
@@ -67,7 +67,8 @@ def _lacking(schedule: Schedule, word: str, year: Year) -> Iterator[Remark]:
         return
     day = late[-1]
     if cron.month.mask == 1 << 2 and not cron.either_day:
-        message = f"only leap years have February 29: it next runs on {_next_days(schedule, year)}"
+        when = _next_days(": it next runs on", schedule, year)
+        message = f"only leap years have February 29{when}"
         fix = "write 28 2, or 1 3, for a day of every year"
     else:
         names = listed([MONTH.spelled(month) for month in months], most=11)
@@ -77,6 +78,8 @@ def _lacking(schedule: Schedule, word: str, year: Year) -> Iterator[Remark]:
     yield Remark(Advice.DAYS_LACKING, DAY_OF_MONTH.name, message, fix)
 
 
-def _next_days(schedule: Schedule, year: Year) -> str:
+def _next_days(before: str, schedule: Schedule, year: Year) -> str:
+    """The next days, after the words before them; '' if the calendar ends first."""
     days = schedule.nominals.wall.days.onwards(year.today(schedule.zone))
-    return listed([date_text(day) for day in islice(days, _SHOWN_DAYS)])
+    dates = [date_text(day) for day in islice(days, _SHOWN_DAYS)]
+    return f"{before} {listed(dates)}" if dates else ""
