@@ -64,6 +64,11 @@ def test_the_exit_codes_are_the_programs_own(words: list[str], code: int, capfd:
             "Try: kettle boil --help\n",
             id="option",
         ),
+        pytest.param(
+            ["--raise", "usage"],
+            "kettle boil: hot and cold are two answers to one question\nTry: kettle boil --help\n",
+            id="contradiction",
+        ),
     ],
 )
 def test_the_program_speaks_in_its_own_name(words: list[str], told: str, capfd: Captured) -> None:

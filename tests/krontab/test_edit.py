@@ -423,4 +423,5 @@ def test_two_files_are_not_one(krontab: Krontab, command: str) -> None:
     words = ["job"] if command == "remove" else job
     ran = krontab(command, *words, "--file", "a.kron", "--file", "b.kron")
     assert (ran.code, ran.out) == (2, "")
-    assert "given twice" in ran.err
+    message = f"krontab {command}: --file is given twice\nTry: krontab {command} --help\n"
+    assert ran.err == message

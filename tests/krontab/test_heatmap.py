@@ -452,6 +452,7 @@ def test_a_wrong_command_line_is_answered_with_the_rule(
 ) -> None:
     ran = krontab("heatmap", *words)
     assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("krontab heatmap: ")
     assert complaint in ran.err
 
 

@@ -108,13 +108,20 @@ class Program(Frozen):
         name = " ".join(words[:count])
         if name not in self.commands:
             return self._no_such_command(name, terminal)
+        from kron.console.parser import UsageError
+
         parser = self.parser(name)
         try:
             arguments = parser.parse_args(words[count:])
         except SystemExit as stop:  # --help, or an error that argparse has reported
             return stop.code if isinstance(stop.code, int) else self.wrong_usage
         terminal.use_colour(arguments.color)
-        code: int = parser.command.run(arguments, terminal)
+        try:
+            code: int = parser.command.run(arguments, terminal)
+        except UsageError as error:
+            prefix = terminal.styled_error(f"{parser.prog}:", "bold", "red")
+            terminal.error(f"{prefix} {error}", f"Try: {parser.prog} --help")
+            return self.wrong_usage
         return code
 
     def _help(self, words: Sequence[str], terminal: Terminal) -> int:
@@ -144,7 +151,6 @@ class Program(Frozen):
 
     def _fail(self, error: KronError, terminal: Terminal) -> int:
         """Report an error. Returns the exit code."""
-        from kron.console.parser import UsageError
         from kron.jobs.configuration import ConfigurationError
 
         if isinstance(error, ConfigurationError):
@@ -153,7 +159,7 @@ class Program(Frozen):
             print_findings(error, terminal)
         else:
             terminal.error(f"{terminal.styled_error(f'{self.name}:', 'bold', 'red')} {error}")
-        return self.wrong_usage if isinstance(error, UsageError) else self.exit_code(error)
+        return self.exit_code(error)
 
 
 def overview(program: Program) -> Iterator[str]:
