@@ -196,6 +196,18 @@ def test_a_repeated_name_is_marked(line: str, marked: str) -> None:
     assert found(f"{job('a')}\n{line}\n") == [(2, Code.NAME_REPEATED, marked)]
 
 
+@pytest.mark.parametrize(
+    ("data", "fix"),
+    [
+        pytest.param(b"\xef\xbb\xbf# x\n", "remove it", id="a byte order mark"),
+        pytest.param(b"# x\r\n", "remove them", id="Windows line ends"),
+    ],
+)
+def test_no_command_edits_standard_input(data: bytes, fix: str) -> None:
+    (finding,) = read_document(data, "-").findings
+    assert finding.fix == fix
+
+
 def test_a_line_with_an_error_takes_no_name() -> None:
     text = f"{CRON} name=a command=b nice=99\n{job('a')}\n"
     assert found(text) == [(1, Code.FIELD_VALUE, "99")]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from kron.core.errors import Code, Problem
 from kron.core.limits import Limits
 from kron.jobs.finding import Finding
+from kron.jobs.source import STANDARD_INPUT
 
 _SHOWN_BYTES = 1_000
 
@@ -27,11 +28,11 @@ def read_text(data: bytes, path: str, limits: Limits) -> str | Finding:
     first = text.partition("\n")[0]
     if first.startswith("\ufeff"):
         message = "the file begins with a byte order mark"
-        fix = f"remove it: sed -i '1s/^\\xef\\xbb\\xbf//' {path}"
+        fix = _fix("remove it", "sed -i '1s/^\\xef\\xbb\\xbf//'", path)
         problem = Problem(Code.TEXT, message, 0, 1, fix)
     elif first.endswith("\r"):
         message = "the lines end with a carriage return, as on Windows"
-        fix = f"remove them: sed -i 's/\\r$//' {path}"
+        fix = _fix("remove them", "sed -i 's/\\r$//'", path)
         problem = Problem(Code.TEXT, message, len(first) - 1, len(first), fix)
     else:
         return text
@@ -42,6 +43,11 @@ def says_nothing(line: str) -> bool:
     """Whether a line is blank or a comment, in a krontab file or a crontab."""
     content = line.lstrip(" \t")
     return not content or content.startswith("#")
+
+
+def _fix(what: str, command: str, path: str) -> str:
+    """The command edits the file, so standard input has none."""
+    return what if path == STANDARD_INPUT else f"{what}: {command} {path}"
 
 
 def _not_utf8(data: bytes, place: int, path: str) -> Finding:
