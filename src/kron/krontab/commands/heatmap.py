@@ -136,7 +136,10 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         table = rows(tally, by_minute=arguments.minute, by_hour=arguments.hourly)
         terminal.print(*(",".join(map(str, row)) for row in table))
     else:
-        terminal.error(*_lines(tally, busy, names, arguments, terminal))
+        lines = _lines(tally, busy, names, arguments, terminal)
+        # Not Terminal.error, which ignores that standard error is full: it is the output here.
+        terminal.errors.writelines(f"{line}\n" for line in lines)
+        terminal.errors.flush()
     return 0
 
 
