@@ -290,19 +290,25 @@ class TestStreams:
             ran = run_with(good, "no-such-command", stdout=subprocess.PIPE, stderr=full)
         assert ran.returncode == 2
 
+    def test_a_heatmap_that_cannot_be_written_ends_with_2(self, good: Krontab) -> None:
+        with Path("/dev/full").open("w") as full:
+            ran = run_with(good, "heatmap", "good.kron", stdout=subprocess.PIPE, stderr=full)
+        assert ran.returncode == 2
+
     @pytest.mark.parametrize(
-        ("closed", "words", "code"),
+        ("closed", "words", "code", "message"),
         [
-            (">&-", "list --file good.kron", 2),
-            ("2>&-", "list --sort size", 2),
-            ("<&-", "add --file good.kron", 2),
-            ("<&-", "lint --file -", 2),
-            ("<&-", "replay -", 2),
+            (">&-", "list --file good.kron", 2, "krontab: standard output is closed\n"),
+            ("2>&-", "list --sort size", 2, ""),
+            ("2>&-", "heatmap good.kron", 2, ""),
+            ("<&-", "add --file good.kron", 2, "standard input is closed"),
+            ("<&-", "lint --file -", 2, "standard input is closed"),
+            ("<&-", "replay -", 2, "standard input is closed"),
         ],
-        ids=["stdout", "stderr", "stdin", "stdin-as-a-file", "stdin-as-a-log"],
+        ids=["stdout", "stderr", "stderr-as-output", "stdin", "stdin-as-a-file", "stdin-as-a-log"],
     )
     def test_a_closed_stream_is_no_traceback(
-        self, good: Krontab, closed: str, words: str, code: int
+        self, good: Krontab, closed: str, words: str, code: int, message: str
     ) -> None:
         command = f"exec {sys.executable} -m kron.krontab {words} {closed}"
         ran = subprocess.run(
@@ -314,6 +320,7 @@ class TestStreams:
             check=False,
         )
         assert ran.returncode == code
+        assert message in ran.stderr
         assert "Traceback" not in ran.stderr
 
     def test_an_interrupt_ends_with_130_and_says_nothing(self, krontab: Krontab) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from io import UnsupportedOperation
 from keyword import iskeyword
 
 from kron.console.terminal import Terminal
@@ -77,6 +78,9 @@ class Program(Frozen):
 
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             signal.raise_signal(signal.SIGPIPE)
+            code = self.system_refused
+        except UnsupportedOperation:  # an OSError, too
+            terminal.error(f"{self.name}: standard output is closed")
             code = self.system_refused
         except OSError as error:
             what = f"{error.filename}: " if error.filename else ""
