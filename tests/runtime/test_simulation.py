@@ -72,6 +72,11 @@ def test_a_seed_gives_the_same_life() -> None:
     assert len({life(seed) for seed in range(50)}) == 50
 
 
+def test_a_period_may_be_skipped_for_a_run_that_a_crash_kept_from_starting() -> None:
+    """Found by the soak: both are chosen for one second, and after the crash one is too late."""
+    assert explore(range(53_858, 53_859), MemoryWorld).crash_points > 3
+
+
 def test_a_leader_that_stood_still_while_the_clock_was_set_back_wakes_again() -> None:
     """Found by the simulation: it took its timer for one that was still armed."""
     job = LivedJob("job-0", "* * * * * @win(after,4m) @policy(concurrency=allow,deadline=90s)", 20)

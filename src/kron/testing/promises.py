@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from kron.core.decision import Decision, decide_at
 from kron.core.duration import SECOND_NS
@@ -158,9 +158,9 @@ def _late(of: Life, seen: Seen) -> Iterator[str]:
 
 
 def _skipped(of: Life, world: World) -> Iterator[str]:
-    """A period is skipped for a run that was active when it came due.
+    """A period is skipped for a run that was active when it came due, or about to start.
 
-    Where starts fail, that run may never have begun.
+    Where starts fail, that run may never have begun, and after a crash it may be too late for it.
     """
     if not of.clock_is_true or any(of.has(kind) for kind in FAULTS):
         return
@@ -169,14 +169,14 @@ def _skipped(of: Life, world: World) -> Iterator[str]:
         schedules = _schedules(of, said.name)
         if said.outcome != Outcome.SKIPPED or len(schedules) > 1:
             continue
-        chosen_s = decide_at(schedules[0], world.identity(job.name), said.nominal_s).chosen_s
-        assert chosen_s is not None
-        if not any(
-            began.name == said.name
-            and began.nominal_s != said.nominal_s
-            and began.at_s + job.takes_s + max(of.down_s, SLACK_S) >= chosen_s
-            for began in world.seen.began
-        ):
+        decide = partial(decide_at, schedules[0], world.identity(job.name))
+        others = {run.nominal_s: run.at_s for run in world.seen.began if run.name == job.name}
+        if world.seen.crashes:
+            meant = (nominal_s for name, nominal_s in world.seen.triggered if name == job.name)
+            others = {nominal_s: decide(nominal_s).chosen_s or 0 for nominal_s in meant} | others
+        others.pop(said.nominal_s, None)
+        active_until_s = max(others.values(), default=0) + job.takes_s + max(of.down_s, SLACK_S)
+        if active_until_s < (decide(said.nominal_s).chosen_s or 0):
             yield f"{_period(said)} is skipped, and no other run was active"
 
 
