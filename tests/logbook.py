@@ -67,7 +67,7 @@ class Logbook:
         return wait_for(look, f"{count} x {event} of {name}", patience_s)
 
     def check_log(self) -> None:
-        """Every decision replays, and events are in the order that seed 002 promises."""
+        """Every decision replays, and events are in the order that docs/logs.md promises."""
         wrong = list(Replay(self._lines()))
         assert wrong == [], wrong
         assert list(violations(enumerate(self.records(), 1))) == []

@@ -29,7 +29,7 @@ class Option(Frozen):
 
     @property
     def value(self) -> str:
-        """How that word is written in help; '' if there is none."""
+        """How that word is written in help; '' if it has none."""
         return self.metavar or "|".join(self.choices)
 
 

@@ -140,8 +140,8 @@ class Supercronic(Peer):
             shutil.rmtree(place / "cache", ignore_errors=True)
         if go is None:
             return ""
-        told = done([go, "version", "-m", str(self._program)], "supercronic's version")
-        modules = [line.split() for line in told.splitlines() if line.split()[0] == "mod"]
+        module_lines = done([go, "version", "-m", str(self._program)], "supercronic's version")
+        modules = [line.split() for line in module_lines.splitlines() if line.split()[0] == "mod"]
         return modules[0][2] if modules else ""
 
     def command(self, place: Path, jobs: Sequence[Job]) -> list[str]:

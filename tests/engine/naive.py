@@ -1,4 +1,4 @@
-"""The rules of DESIGN section 6, read as plainly as possible: no watermark, no bulk, no plan.
+"""The rules of docs/engine.md, read as plainly as possible: no watermark, no bulk, no plan.
 
 It remembers every period that was handled and looks at every period since the job was first
 seen, so it is slow and simple. It shares decisions and cron resolution with the engine, which

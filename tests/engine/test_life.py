@@ -1,6 +1,6 @@
 """A state machine lives through restarts, crashes, clock jumps, suspensions and edits.
 
-After every step it checks the seven invariants of seed 001, above all that no period of the job
+After every step it checks what a period promises, above all that no period of the job
 is ever executed twice, and that nothing that is owed is left lying.
 """
 

@@ -1,4 +1,4 @@
-"""How a period ends: the outcomes that seed 001 names; lateness and concurrency."""
+"""How a period ends: its four outcomes; lateness and concurrency."""
 
 from __future__ import annotations
 

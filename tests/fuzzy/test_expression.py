@@ -13,7 +13,7 @@ from tests.fuzzy.expressions import WEEKDAYS, Meant, Time, expressions, times
 from tests.soak import examples
 
 ACCEPTED = {
-    # Every example of the seed.
+    # Every example of the fuzzy specification.
     "daily": "FUZZY:DAILY * * *",
     "daily around 14:00": "FUZZY:DAILY_AROUND:14:0 * * *",
     "daily between 9:00 and 17:00": "FUZZY:DAILY_BETWEEN:9:0:17:0 * * *",

@@ -511,7 +511,7 @@ def test_whoever_waits_for_a_run_is_told_when_krond_dies(host: Host) -> None:
 
 @pytest.mark.parametrize("command", ["trigger", "reload", "forget"])
 def test_a_state_that_cannot_be_stored_ends_krond_whoever_asked(host: Host, command: str) -> None:
-    """DESIGN 6: a failed write of the ledger stops krond, before anything else is started."""
+    """A failed write of the ledger stops krond, before anything else is started."""
     ran = host.directory / "ran"
     host.write(f'{NEVER} name=job command="touch {ran}"')
     host.start()

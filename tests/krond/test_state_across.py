@@ -40,7 +40,7 @@ def put(host: Host, name: str, value: dict[str, Any]) -> None:
 
 
 def of_schema_1(host: Host, name: str, **values: Any) -> dict[str, Any]:
-    """A state as the first schema had it (seed 003)."""
+    """A state as the first schema had it."""
     keys = ("last_handled_period", "last_chosen", "last_run", "last_exit_code", "active_pid")
     identity = f"{host.config}:{name}"
     return {

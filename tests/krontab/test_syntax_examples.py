@@ -1,4 +1,4 @@
-"""Every example of seed 000 lints without errors and is explained as the seed's text has it."""
+"""Every example of the first specification lints without errors and is explained as it says."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STATED_DEFAULTS = {
     "salt": "",
     "constraints": "",
 }
-"""What the seed says of a modifier that is left out."""
+"""What a modifier that is left out means."""
 DEFAULT_POLICY = {"concurrency": "forbid", "deadline": "0s", "suspend": False}
 
 
