@@ -27,17 +27,15 @@ class FakeTimer(WallTimer):
         self._descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
 
     def arm(self, instant_ns: int | None) -> None:
-        """Fire once at this instant, or not at all."""
         self.instant_ns = instant_ns
 
     def look(self) -> None:
-        """Become readable if the clock says so."""
+        """Become readable if it is due, or the clock was set."""
         is_due = self.instant_ns is not None and self.instant_ns <= self._clock.now_ns()
         if is_due or self._clock.changes != self._changes_told:
             os.eventfd_write(self._descriptor, 1)
 
     def read(self) -> bool:
-        """True: it fired. False: the clock was set."""
         with suppress(BlockingIOError):
             os.eventfd_read(self._descriptor)
         self.instant_ns = None
@@ -59,13 +57,8 @@ class FakePoller(Poller):
 
     def wait(self, timeout_s: float | None) -> list[tuple[Callable[[int], None], int]]:
         """What is ready now or, if nothing is, after a sleep that takes no time."""
-        return self._ready() or self._ready_after(timeout_s)
-
-    def _ready(self) -> list[tuple[Callable[[int], None], int]]:
-        self._timer.look()
-        return super().wait(0)
-
-    def _ready_after(self, timeout_s: float | None) -> list[tuple[Callable[[int], None], int]]:
+        if ready := self._ready():
+            return ready
         now_ns = self._clock.now_ns()
         naps_ns = [self.until_ns - now_ns]
         if self._timer.instant_ns is not None:
@@ -77,3 +70,7 @@ class FakePoller(Poller):
             self._clock.advance_ns(nap_ns + round(self.oversleeps_s * SECOND_NS))
             self.oversleeps_s = 0.0
         return self._ready()
+
+    def _ready(self) -> list[tuple[Callable[[int], None], int]]:
+        self._timer.look()
+        return super().wait(0)

@@ -75,11 +75,9 @@ class FakeProcesses(Processes):
     # What krond sees
 
     def boot_id(self) -> str:
-        """Always the same boot."""
         return _BOOT_ID
 
     def watch(self, pid: int) -> int:
-        """A descriptor that is readable once the process has ended."""
         process = self._table[pid]
         descriptor = os.eventfd(1 if process.is_over else 0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         if not process.is_over:
@@ -101,29 +99,23 @@ class FakeProcesses(Processes):
             self.pass_time()
 
     def start_ticks(self, pid: int) -> int | None:
-        """When it started."""
         process = self._table.get(pid)
         return None if process is None else process.ticks
 
     def age_ns(self, ticks: int) -> int:
-        """How long ago that was."""
         return self._clock.monotonic_ns() - ticks * 10_000_000
 
     def is_alive(self, pid: int, ticks: int) -> bool:
-        """Whether it runs."""
         process = self._table.get(pid)
         return process is not None and process.ticks == ticks and not process.is_over
 
     def members(self, group: int) -> list[int]:
-        """The process itself, if it runs."""
         process = self._table.get(group)
         return [] if process is None or process.is_over else [group]
 
     def children(self) -> list[int]:
-        """None that krond does not know."""
         return []
 
     def find_runs(self, run_ids: Collection[str], uid_of: Callable[[str], int]) -> dict[str, int]:
-        """The processes of these runs that run."""
         running = (process for process in self._table.values() if not process.is_over)
         return {each.run_id: each.pid for each in running if each.run_id in run_ids}
