@@ -16,7 +16,7 @@ from itertools import count
 from typing import Any, TypeVar, cast
 
 from kron.core.duration import SECOND_NS
-from kron.core.instant import from_text, to_text
+from kron.core.instant import from_text
 from kron.core.policy import Concurrency
 from kron.engine.ledger import Ledger
 from kron.kube.client.client import Client
@@ -27,25 +27,10 @@ from kron.kube.operator.operator import Operator
 from kron.kube.operator.settings import OperatorSettings
 from kron.kube.resource.run import read_run
 from kron.kube.resource.status import status_from_json
-from kron.testing.clock import FakeClock
-from kron.testing.effects import Crash, Effects
-from kron.testing.life import (
-    ANSWER_LOST,
-    ARRIVES_LATE,
-    SLOW_S,
-    START_FAILS,
-    START_S,
-    STOPPED,
-    STORE_FAILS,
-    STORE_SLOW,
-    TWO_LEADERS,
-    Edit,
-    Fault,
-    Life,
-)
+from kron.testing.life import SLOW_S, Edit, Fault, FaultKind, Life
 from kron.testing.loop import FakeTimer
 from kron.testing.virtual_loop import VirtualLoop
-from kron.testing.world import SLACK_S, Began, Seen
+from kron.testing.world import SLACK_S, Began, Crash, Effects, World
 from tests.kube.operator.server import Object, Server, kronjob
 from tests.runtime.said import SilentJournal
 
@@ -105,9 +90,9 @@ class Line:
             self._check()
             return await world.server.create(resource, namespace, body)
         self._check()
-        if world.fails(START_FAILS):
+        if world.fails(FaultKind.START_FAILS):
             raise unavailable()
-        if world.fails(ARRIVES_LATE):
+        if world.fails(FaultKind.ARRIVES_LATE):
             world.arrive_later(lambda: world.server.create(resource, namespace, body))
             await asyncio.sleep(options["timeout_s"])
             raise no_answer("create jobs", "no answer", reason=SILENT, is_sent=True)
@@ -125,9 +110,9 @@ class Line:
         self, resource: Resource, namespace: str, name: str, body: Object, **__: object
     ) -> Object:
         self._check()
-        if self._world.fails(STORE_FAILS):
+        if self._world.fails(FaultKind.STORE_FAILS):
             raise unavailable()
-        if self._world.fails(STORE_SLOW):
+        if self._world.fails(FaultKind.STORE_SLOW):
             await asyncio.sleep(SLOW_S)
         return await self._change(
             lambda: self._world.server.patch(resource, namespace, name, body), 5.0
@@ -148,7 +133,7 @@ class Line:
         answer = await change()
         world.effect_happened()
         self._check()
-        if world.fails(ANSWER_LOST):
+        if world.fails(FaultKind.ANSWER_LOST):
             await asyncio.sleep(timeout_s)
             raise no_answer("change", "no answer", reason=SILENT, is_sent=True)
         return answer
@@ -183,7 +168,7 @@ class Replica:
         self.line = Line(world)
         self.timer = FakeTimer(world.clock)
         self.journal = SilentJournal(world.clock, world.seen, world.effect_happened)
-        world.loop.follow(self.timer)
+        world.loop.timers.append(self.timer)
         settings = OperatorSettings(
             identity=identity,
             lease_namespace="kron",
@@ -212,22 +197,18 @@ class Replica:
         if not self.task.cancelled():
             self.task.result()
             raise AssertionError("an operator does not end by itself")
-        world.loop.forget(self.timer)
+        world.loop.timers.remove(self.timer)
         self.timer.close()
 
 
-class ClusterWorld:
+class ClusterWorld(World):
     """A cluster with an operator, and at times with two that both lead."""
 
     def __init__(self, life: Life, effects: Effects) -> None:
         random.seed(life.seed)  # the operator's jitter
-        self.clock = FakeClock(to_text(START_S))
-        self.effects = effects
-        self.seen = Seen()
+        super().__init__(life, effects)
         self.loop = VirtualLoop(self.clock)
         self.server = ClusterServer(self)
-        self._takes_s = {job.name: job.takes_s for job in life.jobs}
-        self._failing_ns: dict[str, int] = {}
         self._later: list[tuple[int, int, Callable[[], object]]] = []
         self._numbers = count()
         self._replicas: list[Replica] = []
@@ -255,8 +236,7 @@ class ClusterWorld:
 
     def live_until(self, monotonic_ns: int) -> None:
         while not self._has_crashed and self.clock.monotonic_ns() < monotonic_ns:
-            if self.fails(STOPPED):  # all replicas stand still, and the world does not
-                self.clock.advance_ns(self._failing_ns.pop(STOPPED) - self.clock.monotonic_ns())
+            self.clock.advance_ns(self.stopped_ns())  # all replicas stand still, not the world
             next_ns = self._later[0][0] if self._later else monotonic_ns
             self.loop.live_until(min(next_ns, monotonic_ns))
             self._pass_time()
@@ -267,20 +247,16 @@ class ClusterWorld:
     def edit(self, name: str, schedule: str) -> None:
         self.server.edit(name, schedule=schedule)
 
-    def jump(self, by_s: int) -> None:
-        self.clock.jump(by_s)
-
     def fault(self, fault: Fault) -> None:
-        until_ns = self.clock.monotonic_ns() + fault.lasts_s * SECOND_NS
-        if fault.kind == TWO_LEADERS:
+        if fault.kind is FaultKind.TWO_LEADERS:
             other = Replica(self, f"other-{next(self._numbers)}", "another lease")
             self._replicas.append(other)
+            until_ns = self.clock.monotonic_ns() + fault.lasts_s * SECOND_NS
             self._at(until_ns, lambda: self._end(other))
-            return
-        kind = fault.kind
-        if kind == ARRIVES_LATE and not self._may_be_late:
-            kind = ANSWER_LOST
-        self._failing_ns[kind] = until_ns
+        elif fault.kind is FaultKind.ARRIVES_LATE and not self._may_be_late:
+            super().fault(fault.replace(kind=FaultKind.ANSWER_LOST))
+        else:
+            super().fault(fault)
 
     def identity(self, name: str) -> str:
         return f"ns/{name}"
@@ -293,9 +269,6 @@ class ClusterWorld:
         self.loop.close()
 
     # What the operator meets
-
-    def fails(self, kind: str) -> bool:
-        return self.clock.monotonic_ns() < self._failing_ns.get(kind, 0)
 
     def effect_happened(self) -> None:
         """Something has changed that outlives the operator. A crash cuts everybody off at once."""
@@ -322,7 +295,6 @@ class ClusterWorld:
     def job_began(self, job: Object) -> None:
         """A Job was made: it runs, and finishes in its time."""
         run = read_run(job)
-        now_s = self.clock.now_ns() // SECOND_NS
         others = [
             other
             for other in map(read_run, self.server.objects["jobs"].values())
@@ -330,9 +302,9 @@ class ClusterWorld:
         ]
         chosen_s = run.chosen_s or 0
         self.seen.began.append(
-            Began(run.kronjob, from_text(run.period), chosen_s, now_s, len(others))
+            Began(run.kronjob, from_text(run.period), chosen_s, self.now_s, len(others))
         )
-        ends_ns = self.clock.monotonic_ns() + self._takes_s[run.kronjob] * SECOND_NS
+        ends_ns = self.clock.monotonic_ns() + self.takes_s[run.kronjob] * SECOND_NS
         self._at(ends_ns, lambda: self._finish(run.name, run.uid))
 
     def _finish(self, name: str, uid: str) -> None:

@@ -9,12 +9,12 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
 from kron.core.duration import SECOND_NS
-from kron.core.instant import to_text
 from kron.engine.ledger import Ledger
 from kron.jobs.configuration import Configuration
 from kron.jobs.document import Document, read_document
@@ -29,24 +29,23 @@ from kron.krond.state.record import JobState, RunRecord
 from kron.krond.state.store import StateStore
 from kron.krond.surroundings import Surroundings
 from kron.testing.clock import FakeClock
-from kron.testing.effects import Effects
-from kron.testing.life import (
-    SLOW_S,
-    START_FAILS,
-    START_S,
-    STOPPED,
-    STORE_FAILS,
-    STORE_SLOW,
-    Fault,
-    Life,
-)
+from kron.testing.life import SLOW_S, FaultKind, Life
 from kron.testing.loop import FakePoller, FakeTimer
 from kron.testing.processes import FakeProcesses
-from kron.testing.world import SLACK_S, Began, Seen, StoreError
+from kron.testing.world import SLACK_S, Began, Effects, StoreError, World
 from tests.runtime.said import SilentJournal
 
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 CONFIG = "/etc/krond.d/jobs.kron"
+
+
+@contextmanager
+def store_errors() -> Iterator[None]:
+    """Let krond's own error of its store be the one that the simulation knows."""
+    try:
+        yield
+    except PersistenceError as error:
+        raise StoreError(str(error)) from None
 
 
 class CountedStore(StateStore):
@@ -59,9 +58,9 @@ class CountedStore(StateStore):
 
     def commit(self, states: Sequence[JobState], *, quickly: bool = False) -> None:
         self._world.effects.check()
-        if states and self._world.fails(STORE_FAILS):
+        if states and self._world.fails(FaultKind.STORE_FAILS):
             raise PersistenceError("no room", OSError(errno.ENOSPC, "no room"))
-        if states and self._world.fails(STORE_SLOW):
+        if states and self._world.fails(FaultKind.STORE_SLOW):
             self._world.clock.advance(SLOW_S)
         super().commit(states, quickly=quickly)
         if states:
@@ -101,7 +100,7 @@ class TableLauncher(Surroundings):
     def start(self, pending: PendingRun, proof: str, now_s: int) -> tuple[int, list[int]]:
         world = self._world
         world.effects.check()
-        if world.fails(START_FAILS):
+        if world.fails(FaultKind.START_FAILS):
             raise StartError("no room for a process", for_good=False)
         os.close(os.open(proof, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         name, record = pending.member.entry.name, pending.record
@@ -137,18 +136,14 @@ class TablePoller(FakePoller):
         return ready or self._ready()
 
 
-class HostWorld:
+class HostWorld(World):
     """A host with a krond."""
 
     def __init__(self, life: Life, effects: Effects) -> None:
-        self.clock = FakeClock(to_text(START_S))
-        self.effects = effects
-        self.seen = Seen()
+        super().__init__(life, effects)
         self.processes = FakeProcesses(self.clock)
-        self.takes_s = {job.name: job.takes_s for job in life.jobs}
         self._texts = {job.name: job.schedule for job in life.jobs}
         self._directory = tempfile.mkdtemp(prefix="kron-life-", dir=MEMORY)
-        self._failing_ns: dict[str, int] = {}
         self._settings = KrondSettings(
             state_dir=f"{self._directory}/state", access=own_access(), slack_s=SLACK_S
         )
@@ -158,7 +153,7 @@ class HostWorld:
         self.effects.is_crashed = False
         self.processes.pass_time()
         journal = SilentJournal(self.clock, self.seen, self.effects.happened)
-        try:
+        with store_errors():
             store = CountedStore.open(self._settings.state_dir)
             assert isinstance(store, CountedStore)
             self._store = store
@@ -180,8 +175,6 @@ class HostWorld:
                 self.processes,
             )
             self._daemon.begin(self._read())
-        except PersistenceError as error:
-            raise StoreError(str(error)) from None
 
     def crash(self) -> None:
         if self._store is None:
@@ -194,36 +187,23 @@ class HostWorld:
         self.processes.lose_watchers()
 
     def live_until(self, monotonic_ns: int) -> None:
-        try:
+        with store_errors():
             while (left_ns := monotonic_ns - self.clock.monotonic_ns()) > 0:
                 self._poller.until_ns = self.clock.now_ns() + left_ns
-                if self.fails(STOPPED):
-                    stopped_ns = self._failing_ns.pop(STOPPED) - self.clock.monotonic_ns()
+                if stopped_ns := self.stopped_ns():
                     self._poller.oversleeps_s = stopped_ns / SECOND_NS
                 self._daemon.turn()
-        except PersistenceError as error:
-            raise StoreError(str(error)) from None
 
     def edit(self, name: str, schedule: str) -> None:
         self._texts[name] = schedule
-        try:
+        with store_errors():
             assert self._daemon.reload() == ""
-        except PersistenceError as error:
-            raise StoreError(str(error)) from None
 
     def jump(self, by_s: int) -> None:
-        self.clock.jump(by_s)
+        super().jump(by_s)
         self._poller.until_ns = self.clock.now_ns()
-        try:
+        with store_errors():
             self._daemon.turn()
-        except PersistenceError as error:
-            raise StoreError(str(error)) from None
-
-    def fault(self, fault: Fault) -> None:
-        self._failing_ns[fault.kind] = self.clock.monotonic_ns() + fault.lasts_s * SECOND_NS
-
-    def fails(self, kind: str) -> bool:
-        return self.clock.monotonic_ns() < self._failing_ns.get(kind, 0)
 
     def identity(self, name: str) -> str:
         return f"{CONFIG}:{name}"

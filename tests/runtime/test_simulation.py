@@ -11,12 +11,11 @@ from collections.abc import Callable
 import pytest
 
 from kron.kube.operator import status_writer
-from kron.testing.effects import Effects
-from kron.testing.life import ARRIVES_LATE, STOPPED, Fault, Jump, Life, LivedJob, life
+from kron.testing.life import Fault, FaultKind, Jump, Life, LivedJob, life
 from kron.testing.memory import MemoryWorld
 from kron.testing.promises import check
 from kron.testing.simulation import Explored, explore, live
-from kron.testing.world import World
+from kron.testing.world import Effects, World
 from tests.runtime.cluster_world import ClusterWorld
 from tests.runtime.host_world import HostWorld
 from tests.soak import SOAK
@@ -81,8 +80,8 @@ def test_a_leader_that_stood_still_while_the_clock_was_set_back_wakes_again() ->
     """Found by the simulation: it took its timer for one that was still armed."""
     job = LivedJob("job-0", "* * * * * @win(after,4m) @policy(concurrency=allow,deadline=90s)", 20)
     events = (
-        Fault(at_s=32, lasts_s=10, kind=ARRIVES_LATE),
-        Fault(at_s=65, lasts_s=60, kind=STOPPED),
+        Fault(at_s=32, lasts_s=10, kind=FaultKind.ARRIVES_LATE),
+        Fault(at_s=65, lasts_s=60, kind=FaultKind.STOPPED),
         Jump(at_s=116, by_s=-5),
     )
     of = Life(1971, (job,), events, 120, 1)

@@ -17,12 +17,11 @@ from kron.krond.state.writeback import WriteBack
 from kron.kube.operator.status_writer import StatusWriter
 from kron.runtime import scheduler, tracked
 from kron.runtime.tracked import TrackedJob
-from kron.testing.effects import Effects
 from kron.testing.life import Life
 from kron.testing.memory import MemoryAdapter, MemoryJob, MemoryWorld
 from kron.testing.promises import BrokenPromiseError
 from kron.testing.simulation import explore
-from kron.testing.world import World
+from kron.testing.world import Effects, World
 from tests.runtime.cluster_world import ClusterWorld
 from tests.runtime.host_world import HostWorld
 

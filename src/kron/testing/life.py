@@ -7,6 +7,7 @@ them again for every effect that it could crash after.
 from __future__ import annotations
 
 import random
+from enum import StrEnum
 
 from kron.core.frozen import Frozen
 from kron.core.instant import from_text
@@ -43,16 +44,24 @@ class Jump(Frozen):
     by_s: int
 
 
-class Fault(Frozen):
-    """At this second of the life something begins to fail, for a while.
+class FaultKind(StrEnum):
+    """What fails. What that means, and whether it can happen at all, each adapter says."""
 
-    What a kind means, each adapter says: a store that fails or is slow, starts that fail, answers
-    that are lost, requests that arrive late, two replicas that both lead, a stopped process.
-    """
+    STORE_FAILS = "store-fails"
+    STORE_SLOW = "store-slow"
+    START_FAILS = "start-fails"
+    ANSWER_LOST = "answer-lost"
+    ARRIVES_LATE = "arrives-late"
+    TWO_LEADERS = "two-leaders"
+    STOPPED = "stopped"
+
+
+class Fault(Frozen):
+    """At this second of the life something begins to fail, for a while."""
 
     at_s: int
     lasts_s: int
-    kind: str
+    kind: FaultKind
 
 
 class Life(Frozen):
@@ -67,7 +76,6 @@ class Life(Frozen):
 
     @property
     def clock_is_true(self) -> bool:
-        """Whether no event sets the clock."""
         return not any(isinstance(event, Jump) for event in self.events)
 
     @property
@@ -76,35 +84,17 @@ class Life(Frozen):
 
         A leader that stood still waits for its own lease to run out before it leads again.
         """
-        return 120 if self.has(STOPPED) else 60
+        return 120 if self.has(FaultKind.STOPPED) else 60
 
-    def has(self, kind: str) -> bool:
-        """Whether it has a fault of this kind."""
+    def has(self, kind: FaultKind) -> bool:
         return any(isinstance(event, Fault) and event.kind == kind for event in self.events)
 
 
-STORE_FAILS = "store-fails"
-STORE_SLOW = "store-slow"
-START_FAILS = "start-fails"
-ANSWER_LOST = "answer-lost"
-ARRIVES_LATE = "arrives-late"
-TWO_LEADERS = "two-leaders"
-STOPPED = "stopped"
-FAULTS = (
-    STORE_FAILS,
-    STORE_SLOW,
-    START_FAILS,
-    ANSWER_LOST,
-    ARRIVES_LATE,
-    TWO_LEADERS,
-    STOPPED,
-)
 SLOW_S = 3
 """How long a slow store takes for each change."""
 
 
 def life(seed: int) -> Life:
-    """The life of this seed."""
     chance = random.Random(seed)  # noqa: S311 - a test has to be repeatable
     jobs = tuple(
         LivedJob(f"job-{number}", _schedule(chance), chance.choice(_DURATIONS_S))
@@ -120,7 +110,7 @@ def life(seed: int) -> Life:
         elif kind < 0.6:
             events.append(Jump(at_s, chance.choice((-7200, -90, -5, 5, 90, 7200))))
         else:
-            events.append(Fault(at_s, chance.choice((1, 10, 60)), chance.choice(FAULTS)))
+            events.append(Fault(at_s, chance.choice((1, 10, 60)), chance.choice(tuple(FaultKind))))
     events.sort(key=lambda event: event.at_s)
     return Life(seed, jobs, tuple(events), lasts_s, chance.choice((0, 1, 8, 45, 400)))
 

@@ -12,7 +12,6 @@ from contextlib import AbstractContextManager, nullcontext
 
 from kron.core.decision import Decision
 from kron.core.duration import SECOND_NS
-from kron.core.instant import to_text
 from kron.core.parser import parse_schedule
 from kron.engine.actions import LATE, Outcome, Settle, SettleMany
 from kron.engine.job import Job
@@ -22,27 +21,14 @@ from kron.engine.storage import ledger_from_json, ledger_to_json
 from kron.runtime.pending import Pending
 from kron.runtime.scheduler import Scheduler
 from kron.runtime.tracked import TrackedJob
-from kron.testing.clock import FakeClock
-from kron.testing.effects import Effects
-from kron.testing.life import (
-    SLOW_S,
-    START_FAILS,
-    START_S,
-    STOPPED,
-    STORE_FAILS,
-    STORE_SLOW,
-    Fault,
-    Life,
-)
-from kron.testing.world import SLACK_S, Began, Said, Seen, StoreError
+from kron.testing.life import SLOW_S, FaultKind, Life
+from kron.testing.world import SLACK_S, Began, Effects, Said, StoreError, World
 
 _RETRY_NS = SECOND_NS
 
 
 class MemoryRun(Pending):
     """A run: about to start at first, then a process, which outlives the adapter."""
-
-    __slots__ = ("ends_ns", "intent", "is_over", "latest_s", "name")
 
     def __init__(self, name: str, intent: Intent, latest_s: int, *, replaces: bool) -> None:
         super().__init__(intent.run_id, replaces=replaces)
@@ -54,8 +40,12 @@ class MemoryRun(Pending):
 
     @property
     def nominal_s(self) -> int:
-        """The nominal instant of its period."""
         return self.intent.nominal_s
+
+    @property
+    def sighting(self) -> Sighting:
+        evidence = Evidence.BEGAN if self.is_over else Evidence.ALIVE
+        return Sighting(self.run_id, self.nominal_s, self.intent.chosen_s, evidence)
 
 
 class MemoryJob(TrackedJob[MemoryRun]):
@@ -69,7 +59,6 @@ class MemoryJob(TrackedJob[MemoryRun]):
 
     @property
     def job(self) -> Job:
-        """What the engine needs to know of it."""
         return self._job
 
     @property
@@ -79,7 +68,6 @@ class MemoryJob(TrackedJob[MemoryRun]):
         return runs[-1].run_id if runs else ""
 
     def configure(self, schedule: str) -> None:
-        """Its schedule was edited."""
         before, self._job = self._job, Job(self.name, parse_schedule(schedule))
         self.edited(before.schedule, self._job.schedule)
 
@@ -111,15 +99,14 @@ class MemoryAdapter:
             texts[job.name] = json.dumps(ledger_to_json(job.ledger))
         if not texts:
             return
-        if self.world.fails(STORE_FAILS):
+        if self.world.fails(FaultKind.STORE_FAILS):
             raise StoreError("no room")
-        if self.world.fails(STORE_SLOW):
+        if self.world.fails(FaultKind.STORE_SLOW):
             self.world.clock.advance(SLOW_S)
         self.world.ledgers |= texts
         self.world.effects.happened()
 
     def flush(self) -> None:
-        """Store what has changed."""
         self.commit(list(self._changed.values()))
         unsaid, self._unsaid = self._unsaid, []
         for announce in unsaid:
@@ -130,11 +117,9 @@ class MemoryAdapter:
     def pending(
         self, job: MemoryJob, intent: Intent, latest_s: int, *, replaces: bool
     ) -> MemoryRun:
-        """The run of this intent."""
         return MemoryRun(job.name, intent, latest_s, replaces=replaces)
 
     def request(self, job: MemoryJob, pending: MemoryRun) -> None:
-        """Take a run to be started."""
         self._line.append((job, pending))
 
     def go(self) -> None:
@@ -146,7 +131,7 @@ class MemoryAdapter:
                 continue  # given up
             if self.world.now_s > pending.latest_s:
                 self.give_up(job, pending, Outcome.MISSED, LATE)
-            elif self.world.fails(START_FAILS):
+            elif self.world.fails(FaultKind.START_FAILS):
                 self._line.append((job, pending))
                 self.retry_ns = self.world.clock.monotonic_ns() + _RETRY_NS
             else:
@@ -155,7 +140,6 @@ class MemoryAdapter:
                 job.started(pending.nominal_s)
 
     def give_up(self, job: MemoryJob, pending: MemoryRun, outcome: Outcome, reason: str) -> None:
-        """The run is not started."""
         job.pending.remove(pending)
         job.gave_up(pending.nominal_s, outcome, reason)
         self._say_later(job, pending.intent, outcome, reason)
@@ -164,7 +148,6 @@ class MemoryAdapter:
         """The table of processes has it already."""
 
     def conclude(self, job: MemoryJob, end: Conclude) -> None:
-        """A run of another process is over, or never starts."""
         if end.outcome is not Outcome.EXECUTED:
             self._say_later(job, end.intent, end.outcome, end.reason)
 
@@ -179,25 +162,21 @@ class MemoryAdapter:
         return nullcontext()
 
     def settled(self, job: MemoryJob, end: Settle, now_s: int) -> None:
-        """A period ended without a run."""
         nominal_s = end.decision.nominal_s
         if end.outcome is not Outcome.UNSCHEDULABLE:
             chosen_s = end.decision.chosen_s or nominal_s
             self.world.say(job.name, nominal_s, chosen_s, end.outcome, end.reason)
 
     def settled_many(self, job: MemoryJob, end: SettleMany, now_s: int) -> None:
-        """Many periods were missed."""
         self.world.seen.said_many.append((job.name, end.first_s, end.last_s))
         self.world.effects.happened()
 
     def decided(
         self, job: MemoryJob, decisions: Iterable[Decision], schedule_text: str = ""
     ) -> None:
-        """Times were chosen."""
         self.world.seen.decided.update(decisions)
 
     def triggered(self, job: MemoryJob, intent: Intent, now_s: int) -> None:
-        """A run is about to start."""
         self.world.seen.triggered.add((job.name, intent.nominal_s))
 
     def _not_kept(self, *_: object, **__: object) -> None:
@@ -206,23 +185,18 @@ class MemoryAdapter:
     clock_changed = waits_for_clock = moved = suspended = _not_kept
 
 
-class MemoryWorld:
+class MemoryWorld(World):
     """The adapter in memory, and what survives it."""
 
     def __init__(self, life: Life, effects: Effects) -> None:
-        self.clock = FakeClock(to_text(START_S))
-        self.effects = effects
-        self.seen = Seen()
+        super().__init__(life, effects)
         self.ledgers: dict[str, str] = {}
-        self._takes_s = {job.name: job.takes_s for job in life.jobs}
         self._texts = {job.name: job.schedule for job in life.jobs}
         self._runs: list[MemoryRun] = []
-        self._failing_ns: dict[str, int] = {}
 
     # The world, as the simulation sees it
 
     def boot(self) -> None:
-        """Start the adapter on what is stored."""
         adapter = self._adapter = MemoryAdapter(self)
         self._scheduler: Scheduler[MemoryJob, MemoryRun] = Scheduler(
             adapter, adapter, adapter, adapter, self.clock, slack_s=SLACK_S
@@ -251,14 +225,12 @@ class MemoryWorld:
             naps_ns += [run.ends_ns - now_ns for run in self._runs if not run.is_over]
             if self._adapter.retry_ns is not None:
                 naps_ns.append(self._adapter.retry_ns - now_ns)
-            stopped_ns = self._failing_ns.get(STOPPED, now_ns) - now_ns
-            self.clock.advance_ns(max(min(naps_ns), stopped_ns, 0))
-            for name in self._pass_ends():
-                self._adapter.changed(self._jobs[name])  # with its end, that it began is stored
+            self.clock.advance_ns(max(min(naps_ns), self.stopped_ns()))
+            for run in self._pass_ends():
+                self._adapter.changed(self._jobs[run.name])  # with its end, that it began is stored
             self._turn()
 
     def edit(self, name: str, schedule: str) -> None:
-        """Give a job another schedule."""
         job = self._jobs[name]
         before = job.job.schedule.policy.suspend
         now_ns = self.clock.now_ns()
@@ -271,21 +243,14 @@ class MemoryWorld:
         self._adapter.flush()
 
     def jump(self, by_s: int) -> None:
-        """Set the wall clock."""
         self.clock.jump(by_s)
         self._scheduler.clock_changed(self._jobs.values(), self.clock.now_ns())
         self._turn()
 
-    def fault(self, fault: Fault) -> None:
-        """Let something fail for a while."""
-        self._failing_ns[fault.kind] = self.clock.monotonic_ns() + fault.lasts_s * SECOND_NS
-
     def identity(self, name: str) -> str:
-        """What seeds are made of."""
         return name
 
     def stored(self, name: str) -> Ledger | None:
-        """The ledger that survives."""
         text = self.ledgers.get(name)
         return None if text is None else ledger_from_json(json.loads(text))
 
@@ -294,38 +259,25 @@ class MemoryWorld:
 
     # What the adapter sees of it
 
-    @property
-    def now_s(self) -> int:
-        """The wall clock, in whole seconds."""
-        return self.clock.now_ns() // SECOND_NS
-
-    def fails(self, kind: str) -> bool:
-        """Whether this fails at the moment."""
-        return self.clock.monotonic_ns() < self._failing_ns.get(kind, 0)
-
     def active(self, name: str) -> list[MemoryRun]:
-        """The runs of a job that go on."""
         return [run for run in self._runs if run.name == name and not run.is_over]
 
     def start(self, run: MemoryRun) -> None:
         """A process begins, and ends those that it replaces."""
-        now_ns, now_s = self.clock.monotonic_ns(), self.now_s
-        others = self.active(run.name)
+        now_ns = self.clock.monotonic_ns()
         if run.replaces:
-            for other in others:
+            for other in self.active(run.name):
                 other.ends_ns = now_ns
             self._pass_ends()
-            others = []
-        intent = run.intent
-        self.seen.began.append(Began(run.name, run.nominal_s, intent.chosen_s, now_s, len(others)))
-        run.ends_ns = now_ns + self._takes_s[run.name] * SECOND_NS
+        others, chosen_s = len(self.active(run.name)), run.intent.chosen_s
+        self.seen.began.append(Began(run.name, run.nominal_s, chosen_s, self.now_s, others))
+        run.ends_ns = now_ns + self.takes_s[run.name] * SECOND_NS
         self._runs.append(run)
         self.effects.happened()
 
     def say(self, name: str, nominal_s: int, chosen_s: int, outcome: Outcome, reason: str) -> None:
         """People read that a period ended without a run."""
-        said = Said(name, nominal_s, outcome.value, reason, self.now_s, chosen_s)
-        self.seen.said.append(said)
+        self.seen.said.append(Said(name, nominal_s, outcome.value, reason, self.now_s, chosen_s))
         self.effects.happened()
 
     def _turn(self) -> None:
@@ -334,22 +286,13 @@ class MemoryWorld:
         self._adapter.go()
         self._adapter.flush()
 
-    def _pass_ends(self) -> list[str]:
-        """Let the runs end whose time has come: the names of their jobs."""
+    def _pass_ends(self) -> list[MemoryRun]:
+        """Let the runs end whose time has come."""
         now_ns = self.clock.monotonic_ns()
         ended = [run for run in self._runs if not run.is_over and run.ends_ns <= now_ns]
         for run in ended:
             run.is_over = True
-        return [run.name for run in ended]
+        return ended
 
     def _sightings(self, name: str) -> list[Sighting]:
-        return [
-            Sighting(
-                run.run_id,
-                run.nominal_s,
-                run.intent.chosen_s,
-                Evidence.BEGAN if run.is_over else Evidence.ALIVE,
-            )
-            for run in self._runs
-            if run.name == name
-        ]
+        return [run.sighting for run in self._runs if run.name == name]

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from functools import lru_cache, partial
 
 from kron.core.decision import Decision, decide_at
-from kron.core.duration import SECOND_NS
 from kron.core.instant import to_text
 from kron.core.parser import parse_schedule
 from kron.core.policy import Concurrency
@@ -15,16 +14,7 @@ from kron.engine.actions import SUPERSEDED, SUSPENDED, Outcome
 from kron.engine.job import Job
 from kron.engine.ledger import Ledger
 from kron.engine.survey import survey
-from kron.testing.life import (
-    ARRIVES_LATE,
-    FAULTS,
-    SLOW_S,
-    START_S,
-    STORE_SLOW,
-    TWO_LEADERS,
-    Edit,
-    Life,
-)
+from kron.testing.life import SLOW_S, START_S, Edit, FaultKind, Life
 from kron.testing.world import SLACK_S, Began, Said, Seen, World
 
 RECENT_S = 40
@@ -72,7 +62,7 @@ def _ends(of: Life, world: World) -> Iterator[str]:
 
     Of two that both lead, neither knows what the other has announced, or asked for.
     """
-    if of.has(TWO_LEADERS):
+    if of.has(FaultKind.TWO_LEADERS):
         return
     started = {(began.name, began.nominal_s) for began in world.seen.began}
     ended: dict[tuple[str, int], Said] = {}
@@ -118,7 +108,7 @@ def _owed(of: Life, world: World, name: str) -> Iterator[Decision]:
     # A job whose first state a crash kept from being stored was never seen before.
     was_lost = any(at_crash[name] is None for at_crash in world.seen.stored)
     since_s = max(START_S, ledger.since_s) if was_lost else START_S
-    until_s = world.clock.now_ns() // SECOND_NS
+    until_s = world.now_s
     edits = [event.at_s for event in of.events if isinstance(event, Edit) and event.name == name]
     if edits and not (of.clock_is_true and not was_lost):
         return
@@ -145,9 +135,9 @@ def _late(of: Life, seen: Seen) -> Iterator[str]:
         allowed_s = min(schedule.policy.deadline_s for schedule in _schedules(of, said.name))
         if late_s <= allowed_s:
             yield f"{_period(said)} is missed {late_s} s late, with {allowed_s} s allowed"
-    if not of.clock_is_true or of.has(ARRIVES_LATE):
+    if not of.clock_is_true or of.has(FaultKind.ARRIVES_LATE):
         return
-    grace_s = 1 + (SLOW_S if of.has(STORE_SLOW) else 0)  # to store it before it starts
+    grace_s = 1 + (SLOW_S if of.has(FaultKind.STORE_SLOW) else 0)  # to store it before it starts
     for began in seen.began:
         schedules = _schedules(of, began.name)
         allowed_s = max(SLACK_S, *(schedule.policy.deadline_s for schedule in schedules)) + grace_s
@@ -162,7 +152,7 @@ def _skipped(of: Life, world: World) -> Iterator[str]:
 
     Where starts fail, that run may never have begun, and after a crash it may be too late for it.
     """
-    if not of.clock_is_true or any(of.has(kind) for kind in FAULTS):
+    if not of.clock_is_true or any(of.has(kind) for kind in FaultKind):
         return
     for said in world.seen.said:
         [job] = [job for job in of.jobs if job.name == said.name]
@@ -195,7 +185,7 @@ def _explained(seen: Seen) -> Iterator[str]:
 
 def _together(of: Life, seen: Seen) -> Iterator[str]:
     """With forbid and replace no two runs of a job go on together."""
-    if of.has(TWO_LEADERS):
+    if of.has(FaultKind.TWO_LEADERS):
         return  # neither of them knows what the other is about to do
     for job in of.jobs:
         if Concurrency.ALLOW in _policies(of, job.name):
@@ -207,7 +197,7 @@ def _together(of: Life, seen: Seen) -> Iterator[str]:
 
 def _left_over(of: Life, world: World) -> Iterator[str]:
     """Nothing that was due long ago is open, and no intent is left."""
-    now_s = world.clock.now_ns() // SECOND_NS
+    now_s = world.now_s
     began = {(run.name, run.nominal_s) for run in world.seen.began}
     for job in of.jobs:
         schedule = _schedules(of, job.name)[-1]

@@ -7,13 +7,13 @@ points.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from kron.core.duration import SECOND_NS
 from kron.core.frozen import Frozen
-from kron.testing.effects import Crash, Effects
 from kron.testing.life import Edit, Fault, Jump, Life, life
 from kron.testing.promises import check
-from kron.testing.world import Seen, StoreError, World
+from kron.testing.world import Crash, Effects, Seen, StoreError, World
 
 PATIENCE_S = 8
 """How long an adapter whose store has failed is down at least."""
@@ -23,21 +23,19 @@ def live(of: Life, world: World) -> None:
     """Live a life to its end, with a restart after every crash."""
     start_ns = world.clock.monotonic_ns()
     _run(of, world, world.boot)
-    for event in (*of.events, None):
-        until_s = of.lasts_s if event is None else event.at_s
-        _run_until(of, world, start_ns + until_s * SECOND_NS)
+    for event in of.events:
+        _run_until(of, world, start_ns + event.at_s * SECOND_NS)
         match event:
             case Edit():
-                _run(of, world, lambda event=event: world.edit(event.name, event.schedule))  # type: ignore[misc]
+                _run(of, world, partial(world.edit, event.name, event.schedule))
             case Jump():
-                _run(of, world, lambda event=event: world.jump(event.by_s))  # type: ignore[misc]
+                _run(of, world, partial(world.jump, event.by_s))
             case Fault():
                 # A crash may have delayed the event. No fault goes on into the last look.
                 left_s = of.lasts_s - (world.clock.monotonic_ns() - start_ns) // SECOND_NS
                 if left_s > 0:
                     world.fault(event.replace(lasts_s=min(event.lasts_s, left_s)))
-            case None:
-                pass
+    _run_until(of, world, start_ns + of.lasts_s * SECOND_NS)
     crashes = -1
     while crashes != world.seen.crashes:  # until it has stayed up for the whole last look
         crashes = world.seen.crashes
@@ -55,7 +53,7 @@ def _run(of: Life, world: World, act: Callable[[], None]) -> None:
         try:
             act()
         except (Crash, StoreError) as error:
-            world.seen.crashed_s.append(world.clock.now_ns() // SECOND_NS)
+            world.seen.crashed_s.append(world.now_s)
             before = {job.name: world.stored(job.name) for job in of.jobs}
             world.crash()
             # A write that was under way may still have arrived.

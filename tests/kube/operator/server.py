@@ -230,7 +230,7 @@ class Replica:
         assert isinstance(loop, VirtualLoop)  # see `play`
         self.clock = loop.clock
         timer = FakeTimer(loop.clock)
-        loop.follow(timer)
+        loop.timers.append(timer)
         self.metrics = Metrics()
         self.operator = Operator(
             OperatorSettings(identity="me", lease_namespace="kron", **settings),
