@@ -35,11 +35,9 @@ class JournalAnnouncer(Generic[Tracked]):
         self._journal = journal
 
     def held(self, jobs: int) -> AbstractContextManager[None]:
-        """Where many jobs are due at once, write their lines after their runs have started."""
         return self._journal.held() if jobs >= MANY else nullcontext()
 
     def clock_changed(self, now_s: int, shift_s: float) -> None:
-        """The wall clock was set."""
         self._journal.event(Event.CLOCK_CHANGED, now=to_text(now_s), shift_s=shift_s)
 
     def waits_for_clock(self, job: Tracked, now_s: int) -> None:
@@ -51,19 +49,15 @@ class JournalAnnouncer(Generic[Tracked]):
         self._journal.decisions(job.entry, decisions, schedule_text=schedule_text)
 
     def triggered(self, job: Tracked, intent: Intent, now_s: int) -> None:
-        """A period is due, and its run is about to start."""
         self._journal.trigger(job.entry, intent.nominal_s, intent.chosen_s, now_s)
 
     def settled(self, job: Tracked, end: Settle, now_s: int) -> None:
-        """A period ended without a run."""
         self._journal.settled(job.entry, end, now_s, active_job=job.active_run)
 
     def settled_many(self, job: Tracked, end: SettleMany, now_s: int) -> None:
-        """Many periods were missed."""
         self._journal.settled_many(job.entry, end, now_s)
 
     def moved(self, job: Tracked, move: Reschedule) -> None:
-        """An edit moved a period."""
         self._journal.of_job(
             Event.RESCHEDULE,
             job.entry,
@@ -74,5 +68,4 @@ class JournalAnnouncer(Generic[Tracked]):
         )
 
     def suspended(self, job: Tracked, *, suspend: bool) -> None:
-        """The job was suspended, or resumed."""
         self._journal.of_job(Event.SUSPENDED, job.entry, suspend=suspend)

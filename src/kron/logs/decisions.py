@@ -9,6 +9,7 @@ Every other field of a `decision` line follows from three of them: `schedule`, `
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from kron.core.decision import ENGINE_VERSION, Decision, Trace, trace
 from kron.core.duration import SECOND_NS, format_duration
@@ -36,8 +37,7 @@ def decision_records(
     """
     if level is Level.DEBUG:
         job = {"namespace": namespace, "name": name, "period": decision.period_id}
-        yield _seed_computed(decision, time_ns, job, resource_uid)
-        yield from _draws(_traced(decision), time_ns, job)
+        yield from _steps(decision, time_ns, job, resource_uid)
     event = Event.CONSTRAINT_UNSATISFIABLE if decision.unschedulable else Event.DECISION
     if event.level.reaches(level):
         values = decision_values(decision)
@@ -124,8 +124,6 @@ def explain_steps(made: Trace) -> Iterator[str]:
 class _Wall:
     """Times of day in a schedule's zone, with the date if it is not that of the period."""
 
-    __slots__ = ("_day", "_schedule")
-
     def __init__(self, schedule: Schedule, nominal_s: int) -> None:
         self._schedule = schedule
         self._day = schedule.zone.wall_at(nominal_s) // DAY_S
@@ -148,44 +146,37 @@ def _traced(decision: Decision) -> Trace:
     return trace(decision.schedule, identity=decision.identity, nominal=decision.nominal_time)
 
 
-def _seed_computed(
+def _steps(
     decision: Decision, time_ns: int, job: dict[str, str], resource_uid: str
-) -> Record:
-    seed = decision.schedule.seed
-    return record(
+) -> Iterator[Record]:
+    """The seed, then a `sample` for each draw, each with its `constraint_reject` if refused."""
+    schedule = decision.schedule
+    yield record(
         Event.SEED_COMPUTED,
         time_ns,
         **job,
-        seed_strategy=seed.strategy,
+        seed_strategy=schedule.seed.strategy,
         resource_uid=resource_uid,
         period_key=decision.period_key,
-        salt=seed.salt,
+        salt=schedule.seed.salt,
         seed_hash=decision.seed_hash,
         identity=decision.identity,
     )
-
-
-def _draws(traced: Trace, time_ns: int, job: dict[str, str]) -> Iterator[Record]:
-    """A `sample` for each draw, followed by its `constraint_reject` if it was refused."""
-    distribution = traced.decision.schedule.distribution.name
+    rejected = partial(record, Event.CONSTRAINT_REJECT, time_ns, **job)
+    traced = _traced(decision)
     for attempt, draw in enumerate(traced.draws, 1):
         candidate = to_text(draw.candidate_s)
         yield record(
             Event.SAMPLE,
             time_ns,
             **job,
-            distribution=distribution,
+            distribution=schedule.distribution.name,
             raw_value=draw.u,
             mapped_offset_ns=draw.offset_s * SECOND_NS,
             candidate=candidate,
             attempt=attempt,
         )
         if draw.rejection is not None:
-            yield _rejected(time_ns, job, candidate, draw.rejection)
-    if traced.rejection is not None:
-        only_second = to_text(traced.decision.window_start_s)
-        yield _rejected(time_ns, job, only_second, traced.rejection)
-
-
-def _rejected(time_ns: int, job: dict[str, str], candidate: str, reason: str) -> Record:
-    return record(Event.CONSTRAINT_REJECT, time_ns, **job, candidate=candidate, reason=reason)
+            yield rejected(candidate=candidate, reason=draw.rejection)
+    if traced.rejection is not None:  # of the only second of the window, which needs no draw
+        yield rejected(candidate=to_text(decision.window_start_s), reason=traced.rejection)

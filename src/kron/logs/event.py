@@ -50,7 +50,9 @@ class Event(StrEnum):
     first is the usual one; docs/logs.md says when another one is used.
     """
 
+    component: Component
     components: tuple[Component, ...]
+    level: Level
     levels: tuple[Level, ...]
     fields: tuple[str, ...]
     """All fields, in the order in which they are written."""
@@ -61,20 +63,12 @@ class Event(StrEnum):
         event = str.__new__(cls, name)
         event._value_ = name
         event.components = tuple(map(Component, origins.split(",")))
+        event.component = event.components[0]
         event.levels = tuple(map(Level, grades.split(",")))
+        event.level = event.levels[0]
         event.fields = tuple(field.removesuffix("?") for field in fields)
         event.required = frozenset(field for field in fields if not field.endswith("?"))
         return event
-
-    @property
-    def component(self) -> Component:
-        """The usual component."""
-        return self.components[0]
-
-    @property
-    def level(self) -> Level:
-        """The usual level."""
-        return self.levels[0]
 
     # Decisions.
     SEED_COMPUTED = (

@@ -116,7 +116,7 @@ class Journal:
         """Log that something happened, `at_ns` or now."""
         if self._writer.wants(level or event.level):
             time_ns = self._clock.now_ns() if at_ns is None else at_ns
-            self._do(lambda: self._put(time_ns, record(event, time_ns, level, component, **values)))
+            self._do(lambda: self._put(record(event, time_ns, level, component, **values)))
 
     def of_job(
         self,
@@ -239,12 +239,12 @@ class Journal:
             resource_uid=entry.uid,
             level=self._level,
         ):
-            self._put(time_ns, each)
+            self._put(each)
         if self._explain:
             for each in explain_records(
                 decision, namespace=entry.namespace, name=entry.name, time_ns=time_ns
             ):
-                self._put(time_ns, each)
+                self._put(each)
 
     def _do(self, write: Callable[[], None]) -> None:
         if self._held is None:
@@ -252,18 +252,12 @@ class Journal:
         else:
             self._held.append(write)
 
-    def _put(self, time_ns: int, made: Record) -> None:
+    def _put(self, made: Record) -> None:
         try:
             if self.lost:
-                text = f"{self.lost} lines could not be written"
+                time_ns, text = made.time_ns, f"{self.lost} lines could not be written"
                 lost = record(
-                    Event.ERROR,
-                    time_ns,
-                    Level.ERROR,
-                    namespace="",
-                    name="",
-                    operation="log",
-                    error=text,
+                    Event.ERROR, time_ns, namespace="", name="", operation="log", error=text
                 )
                 self._writer.write(lost)
                 self.lost = 0
