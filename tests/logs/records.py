@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import io
+
 from hypothesis import strategies as st
 
 import kron
 from kron.core.decision import decide_at
 from kron.core.instant import from_text
-from kron.logs import Component, Event, Format, Level, Record, decision_records
+from kron.logs import Component, Event, Format, Level, Record, Writer, decision_records
 from kron.logs.record import joined
 from kron.logs.timestamp import FIRST_NS, LAST_NS
-from kron.logs.writer import line_of
 
 NOMINAL = "2026-03-01T00:00:00Z"
 BACKUP = "0 0 * * * @win(after,3h) @seed(stable,salt=backup)"
@@ -74,5 +75,8 @@ def with_field(record: Record, key: str, value: str | None) -> Record:
 
 def log(records: list[Record], form: Format = Format.TEXT) -> bytes:
     """The records as a file holds them."""
-    line = line_of(form)
-    return "".join(line(record) + "\n" for record in records).encode()
+    stream = io.BytesIO()
+    writer = Writer(stream, form, Level.DEBUG)
+    for record in records:
+        writer.write(record)
+    return stream.getvalue()

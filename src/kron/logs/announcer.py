@@ -12,15 +12,7 @@ from kron.engine.actions import Reschedule, Settle, SettleMany
 from kron.engine.ledger import Intent
 from kron.logs.event import Event
 from kron.logs.journal import Journal
-from kron.runtime.tracked import TrackedJob
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, TypeVar
-
-    Tracked = TypeVar("Tracked", bound=TrackedJob[Any])
-else:
-    Tracked = None
+from kron.runtime.scheduler import Tracked
 
 EDITED = "the schedule was edited"
 LAPSED = "the schedule was edited, and the new time has already passed"

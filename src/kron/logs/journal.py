@@ -132,45 +132,30 @@ class Journal:
 
     def trigger(self, entry: LoggedJob, nominal_s: int, chosen_s: int, now_s: int) -> None:
         """Log that a period came due and that a run or a skip follows."""
-        self.of_job(
-            Event.TRIGGER,
-            entry,
-            period=to_text(nominal_s),
-            chosen=to_text(chosen_s),
-            now=to_text(now_s),
-        )
+        period, chosen, now = to_text(nominal_s), to_text(chosen_s), to_text(now_s)
+        self.of_job(Event.TRIGGER, entry, period=period, chosen=chosen, now=now)
 
     def settled(self, entry: LoggedJob, action: Settle, now_s: int, *, active_job: str) -> None:
         """Log that a period ended without a run."""
         decision = action.decision
         if action.outcome is Outcome.UNSCHEDULABLE:
             return  # `constraint_unsatisfiable` said so when it was decided
+        period = decision.period_id
         if action.outcome is Outcome.SKIPPED:
             self.trigger(entry, decision.nominal_s, due_s(decision), now_s)
-            self.skipped(entry, decision.period_id, active_job=active_job)
-            return
-        self.missed(entry, decision.period_id, now_s, action.reason, chosen_s=decision.chosen_s)
+            self.skipped(entry, period, active_job=active_job)
+        else:
+            self.missed(entry, period, now_s, action.reason, chosen_s=decision.chosen_s)
 
     def settled_many(self, entry: LoggedJob, action: SettleMany, now_s: int) -> None:
         """Log that many periods were missed, in one line."""
-        self.missed(
-            entry,
-            to_text(action.last_s),
-            now_s,
-            action.reason,
-            count=action.count,
-            first_period=to_text(action.first_s),
-        )
+        first, last = to_text(action.first_s), to_text(action.last_s)
+        self.missed(entry, last, now_s, action.reason, count=action.count, first_period=first)
 
     def skipped(self, entry: LoggedJob, period: str, *, active_job: str) -> None:
         """Log that a period was skipped because another run is active."""
-        self.of_job(
-            Event.SKIPPED_CONCURRENCY,
-            entry,
-            period=period,
-            policy=entry.schedule.policy.concurrency,
-            active_job=active_job,
-        )
+        event, policy = Event.SKIPPED_CONCURRENCY, entry.schedule.policy.concurrency
+        self.of_job(event, entry, period=period, policy=policy, active_job=active_job)
 
     def missed(
         self,

@@ -29,16 +29,15 @@ ProgressCallback = Callable[[int], None]
 LINE_BYTES = 1024 * 1024
 """The longest line that is read."""
 
+_TOO_LONG = Problem(Code.LIMIT, f"the line is longer than {LINE_BYTES:,} bytes", 0, LINE_BYTES)
 _BLOCK_BYTES = 256 * 1024
 _GZIP = b"\x1f\x8b"
 _OTHER_COMPRESSION = {b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\x00": "xz", b"BZh": "bzip2"}
 
 
-def read(
-    source: ByteSource, progress: ProgressCallback | None = None
-) -> Iterator[tuple[int, Record | Problem]]:
+def read(source: ByteSource) -> Iterator[tuple[int, Record | Problem]]:
     """Each line with its number: its record, or the first problem of the line."""
-    for number, line in lines(source, progress):
+    for number, line in lines(source):
         if not isinstance(line, str):
             yield number, line
         elif line and not line.isspace():
@@ -48,7 +47,7 @@ def read(
 def read_line(line: str) -> Record | Problem:
     """The record of a line in either format, without its line break; or its problem."""
     if 4 * len(line) > LINE_BYTES and len(line.encode(errors="surrogatepass")) > LINE_BYTES:
-        return _too_long()
+        return _TOO_LONG
     try:
         if not line.startswith("{"):
             return read_text(line)
@@ -73,7 +72,7 @@ def lines(
             if line_break:
                 found = _decoded(rest + whole)
                 if too_long:
-                    found[0] = _too_long()
+                    found[0] = _TOO_LONG
                 yield from enumerate(found, number)
                 number += len(found)
                 rest, too_long = last, False
@@ -84,7 +83,7 @@ def lines(
     except KronError as error:
         damage = Problem(error.code, error.message, 0, 0, error.fix)
     if too_long:
-        yield number, _too_long()
+        yield number, _TOO_LONG
     elif rest and not rest.isspace():
         yield number, _last_line(rest)
     if damage is not None:
@@ -108,10 +107,6 @@ def _decoded_line(line: bytes) -> str | Problem:
         place = len(line[: error.start].decode(errors="replace"))
         message = f"the line is not UTF-8: it has the byte 0x{line[error.start]:02x}"
         return Problem(Code.TEXT, message, place, place + 1)
-
-
-def _too_long() -> Problem:
-    return Problem(Code.LIMIT, f"the line is longer than {LINE_BYTES:,} bytes", 0, LINE_BYTES)
 
 
 def _last_line(line: bytes) -> str | Problem:

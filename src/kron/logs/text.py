@@ -85,13 +85,10 @@ def read_text(line: str) -> Record:
 
 
 def _escape(match: re.Match[str]) -> str:
-    character = match[0]
-    short = _SHORT.get(character)
-    if short is not None:
-        return short
-    point = ord(character)
+    point = ord(match[0])
     # \x only below 0x80: above that, other languages read it as a byte, not as a character.
-    return f"\\x{point:02x}" if point < 0x80 else f"\\u{point:04x}"
+    numbered = f"\\x{point:02x}" if point < 0x80 else f"\\u{point:04x}"
+    return _SHORT.get(match[0], numbered)
 
 
 def _unescaped(key: str, inside: str) -> str:

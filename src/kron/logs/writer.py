@@ -5,7 +5,6 @@ It has no clock and no buffer: a record carries its time, and is written before 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
 
 from kron.logs.event import Level
@@ -43,7 +42,11 @@ class Writer:
         self, stream: Stream, form: Format = Format.TEXT, level: Level = Level.INFO
     ) -> None:
         self._stream = stream
-        self._line = line_of(form)
+        self._line = write_text
+        if form is Format.JSON:
+            from kron.logs.json_lines import write_json
+
+            self._line = write_json
         self._least = level
         self._torn = False
 
@@ -52,7 +55,6 @@ class Writer:
         return level.reaches(self._least)
 
     def write(self, record: Record) -> None:
-        """Write the record, unless its level is too low."""
         if not self.wants(record.level):
             return
         line = f"{self._line(record)}\n".encode()
@@ -64,12 +66,3 @@ class Writer:
                 raise BlockingIOError("the log is full at the moment")
             self._torn = taken < len(line)
             line = line[taken:]
-
-
-def line_of(form: Format) -> Callable[[Record], str]:
-    """The function that makes the line of a record in this format."""
-    if form is Format.TEXT:
-        return write_text
-    from kron.logs.json_lines import write_json
-
-    return write_json
