@@ -28,8 +28,7 @@ from kron.kube.operator.settings import OperatorSettings
 from kron.kube.resource.run import read_run
 from kron.kube.resource.status import status_from_json
 from kron.testing.life import SLOW_S, Edit, Fault, FaultKind, Life
-from kron.testing.loop import FakeTimer
-from kron.testing.virtual_loop import VirtualLoop
+from kron.testing.loop import FakeTimer, VirtualLoop
 from kron.testing.world import SLACK_S, Began, Crash, Effects, World
 from tests.kube.operator.server import Object, Server, kronjob
 from tests.runtime.said import SilentJournal

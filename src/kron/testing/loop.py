@@ -1,12 +1,14 @@
-"""What the daemon's loop sleeps on, in the time of a fake clock.
+"""What the loops of krond and of kron-operator sleep on, in the time of a fake clock.
 
-Descriptors are real, so that real processes can end. A sleep takes no time: the clock is moved to
-where the sleep would have ended.
+Descriptors are real, so that real processes can end. A sleep takes no time: when nothing is ready,
+the clock is moved to where the sleep would have ended.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
+import selectors
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -74,3 +76,52 @@ class FakePoller(Poller):
     def _ready(self) -> list[tuple[Callable[[int], None], int]]:
         self._timer.look()
         return super().wait(0)
+
+
+class _VirtualSelector(selectors.EpollSelector):
+    """Moves the clock instead of sleeping."""
+
+    def __init__(self, clock: FakeClock, timers: list[FakeTimer]) -> None:
+        super().__init__()
+        self._clock = clock
+        self._timers = timers
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        """What is ready now or, if nothing is, after a sleep that takes no time."""
+        ready = self._ready()
+        if ready or timeout == 0:
+            return ready
+        naps_ns = [] if timeout is None else [-int(-timeout * SECOND_NS // 1)]
+        now_ns = self._clock.now_ns()
+        # One that has fired and woke nobody is not listened to.
+        instants_ns = [t.instant_ns for t in self._timers if t.instant_ns is not None]
+        naps_ns += [instant_ns - now_ns for instant_ns in instants_ns if instant_ns > now_ns]
+        assert naps_ns, "nothing will ever happen"
+        self._clock.advance_ns(max(min(naps_ns), 1))
+        return self._ready()
+
+    def _ready(self) -> list[tuple[selectors.SelectorKey, int]]:
+        for timer in self._timers:
+            timer.look()
+        return super().select(0)
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """An asyncio event loop. Its time is the fake clock's monotonic one."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self.clock = clock
+        self.timers: list[FakeTimer] = []
+        """The timers on the wall clock for which the loop wakes."""
+        super().__init__(_VirtualSelector(clock, self.timers))
+
+    def time(self) -> float:
+        return self.clock.monotonic_ns() / SECOND_NS
+
+    def live_until(self, monotonic_ns: int) -> None:
+        """Run until the clock shows this, or a callback stops the loop."""
+        handle = self.call_at(monotonic_ns / SECOND_NS, self.stop)
+        try:
+            self.run_forever()
+        finally:
+            handle.cancel()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
 
 from kron.core.decision import Decision, decide_at
@@ -34,8 +34,8 @@ def check(of: Life, world: World) -> None:
 
 
 def _problems(of: Life, world: World) -> Iterator[str]:
-    yield from _twice(world.seen)
-    yield from _ends(of, world)
+    yield from _twice("started", world.seen.began)
+    yield from _ends(of, world.seen)
     yield from _unheard(of, world)
     yield from _late(of, world.seen)
     yield from _skipped(of, world)
@@ -47,32 +47,27 @@ def _problems(of: Life, world: World) -> Iterator[str]:
         yield f"{world.effects.count} effects, more than {most}"
 
 
-def _twice(seen: Seen) -> Iterator[str]:
-    """At most one start for each job and period."""
-    started: dict[tuple[str, int], Began] = {}
-    for began in seen.began:
-        key = began.name, began.nominal_s
-        if key in started:
-            yield f"{_period(began)} started twice: {started[key]} and {began}"
-        started[key] = began
+def _twice(what: str, events: Iterable[Began | Said]) -> Iterator[str]:
+    """At most one start, and one end without a run, for each job and period."""
+    first: dict[tuple[str, int], Began | Said] = {}
+    for event in events:
+        before = first.setdefault((event.name, event.nominal_s), event)
+        if before is not event:
+            yield f"{_period(event)} {what} twice: {before} and {event}"
 
 
-def _ends(of: Life, world: World) -> Iterator[str]:
+def _ends(of: Life, seen: Seen) -> Iterator[str]:
     """A period has one outcome.
 
     Of two that both lead, neither knows what the other has announced, or asked for.
     """
     if of.has(FaultKind.TWO_LEADERS):
         return
-    started = {(began.name, began.nominal_s) for began in world.seen.began}
-    ended: dict[tuple[str, int], Said] = {}
-    for said in world.seen.said:
-        key = said.name, said.nominal_s
-        if key in started:
+    started = {(began.name, began.nominal_s) for began in seen.began}
+    for said in seen.said:
+        if (said.name, said.nominal_s) in started:
             yield f"{_period(said)} was started, and is {said.outcome}: {said.reason}"
-        if key in ended:
-            yield f"{_period(said)} ended twice: {ended[key]} and {said}"
-        ended[key] = said
+    yield from _twice("ended", seen.said)
 
 
 def _unheard(of: Life, world: World) -> Iterator[str]:
@@ -161,7 +156,7 @@ def _skipped(of: Life, world: World) -> Iterator[str]:
             continue
         decide = partial(decide_at, schedules[0], world.identity(job.name))
         others = {run.nominal_s: run.at_s for run in world.seen.began if run.name == job.name}
-        if world.seen.crashes:
+        if world.seen.stored:
             meant = (nominal_s for name, nominal_s in world.seen.triggered if name == job.name)
             others = {nominal_s: decide(nominal_s).chosen_s or 0 for nominal_s in meant} | others
         others.pop(said.nominal_s, None)

@@ -37,8 +37,8 @@ def live(of: Life, world: World) -> None:
                     world.fault(event.replace(lasts_s=min(event.lasts_s, left_s)))
     _run_until(of, world, start_ns + of.lasts_s * SECOND_NS)
     crashes = -1
-    while crashes != world.seen.crashes:  # until it has stayed up for the whole last look
-        crashes = world.seen.crashes
+    while crashes != len(world.seen.stored):  # until it has stayed up for the whole last look
+        crashes = len(world.seen.stored)
         _run_until(of, world, world.clock.monotonic_ns() + of.last_look_s * SECOND_NS)
 
 

@@ -136,8 +136,3 @@ class Seen:
         """What the store had at each crash."""
         self.crashed_s: list[int] = []
         """When that was."""
-
-    @property
-    def crashes(self) -> int:
-        """How often the adapter crashed."""
-        return len(self.stored)

@@ -22,8 +22,7 @@ from kron.kube.operator.settings import OperatorSettings
 from kron.kube.resource.kronjob import read_kronjob
 from kron.logs.journal import Journal
 from kron.testing.clock import FakeClock
-from kron.testing.loop import FakeTimer
-from kron.testing.virtual_loop import VirtualLoop
+from kron.testing.loop import FakeTimer, VirtualLoop
 from tests.kube.client.server import until
 
 Object = dict[str, Any]
