@@ -264,7 +264,7 @@ class ClusterWorld(World):
         return status_from_json(self.server.objects["kronjobs"][name]).ledger
 
     def close(self) -> None:
-        self.crash()
+        super().close()
         self.loop.close()
 
     # What the operator meets

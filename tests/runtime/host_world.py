@@ -217,7 +217,7 @@ class HostWorld(World):
         return None if state is None else state.ledger
 
     def close(self) -> None:
-        self.crash()
+        super().close()
         shutil.rmtree(self._directory)
 
     def _read(self) -> Configuration:

@@ -63,7 +63,6 @@ class MemoryJob(TrackedJob[MemoryRun]):
 
     @property
     def active_run(self) -> str:
-        """The run that is about to start or goes on."""
         runs = self.pending or self._world.active(self.name)
         return runs[-1].run_id if runs else ""
 
@@ -215,7 +214,6 @@ class MemoryWorld(World):
         self._pass_ends()
 
     def live_until(self, monotonic_ns: int) -> None:
-        """Sleep until something is due, deal with it, and so on."""
         while (left_ns := monotonic_ns - self.clock.monotonic_ns()) > 0:
             naps_ns = [left_ns]
             next_s = self._scheduler.queue.next_s()
@@ -253,9 +251,6 @@ class MemoryWorld(World):
     def stored(self, name: str) -> Ledger | None:
         text = self.ledgers.get(name)
         return None if text is None else ledger_from_json(json.loads(text))
-
-    def close(self) -> None:
-        """Nothing is open."""
 
     # What the adapter sees of it
 

@@ -33,8 +33,6 @@ class FakeProcess:
 
 
 class FakeProcesses(Processes):
-    """A table of processes."""
-
     def __init__(self, clock: FakeClock) -> None:
         self._clock = clock
         self._table: dict[int, FakeProcess] = {}

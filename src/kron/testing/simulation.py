@@ -68,8 +68,6 @@ def _run(of: Life, world: World, act: Callable[[], None]) -> None:
 
 
 class Explored(Frozen):
-    """How much was tried."""
-
     lives: int
     crash_points: int
     starts: int

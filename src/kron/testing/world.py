@@ -45,8 +45,6 @@ class Effects:
 
 
 class World(ABC):
-    """An adapter and what surrounds it."""
-
     def __init__(self, life: Life, effects: Effects) -> None:
         self.clock = FakeClock(to_text(START_S))
         self.effects = effects
@@ -73,8 +71,9 @@ class World(ABC):
     def identity(self, name: str) -> str: ...
     @abstractmethod
     def stored(self, name: str) -> Ledger | None: ...
-    @abstractmethod
-    def close(self) -> None: ...
+
+    def close(self) -> None:
+        self.crash()
 
     def jump(self, by_s: int) -> None:
         self.clock.jump(by_s)
@@ -121,8 +120,6 @@ class Said(Frozen):
 
 
 class Seen:
-    """All that was seen of a life."""
-
     def __init__(self) -> None:
         self.began: list[Began] = []
         self.said: list[Said] = []
