@@ -101,44 +101,39 @@ def explain_steps(made: Trace) -> Iterator[str]:
     """The steps to the decision, in order. Times of day are in the schedule's zone."""
     decision = made.decision
     schedule = decision.schedule
-    wall = _Wall(schedule, decision.nominal_s)
+    wall = partial(_wall_time, schedule, decision.nominal_s)
     zone = "" if schedule.zone == UTC_ZONE else f" {schedule.zone.key}"
-    local = f" ({wall.time(decision.nominal_s)}{zone})" if zone else ""
+    local = f" ({wall(decision.nominal_s)}{zone})" if zone else ""
     yield f"cron resolved nominal time {decision.period_id}{local}"
     window = schedule.window
-    first, last = wall.time(decision.window_start_s), wall.time(decision.window_end_s)
+    first, last = wall(decision.window_start_s), wall(decision.window_end_s)
     yield f"window {window.mode} {format_duration(window.duration_ns)} => [{first},{last}]{zone}"
     salt = f" with salt {schedule.seed.salt}" if schedule.seed.salt else ""
     yield f"{schedule.seed.strategy} seed of {decision.period_key}{salt} => {decision.seed_hash}"
     for draw in made.draws:
         selected = f"{schedule.distribution.name} distribution selected {draw.x:.4f}"
-        second = wall.time(draw.candidate_s, seconds=True)
-        yield f"{selected} => {second}{wall.verdict(draw.rejection)}"
+        second = wall(draw.candidate_s, seconds=True)
+        yield f"{selected} => {second}{_verdict(schedule, draw.rejection)}"
     if not made.draws:
-        second = wall.time(decision.window_start_s, seconds=True)
-        yield f"the window has one second => {second}{wall.verdict(made.rejection)}"
+        second = wall(decision.window_start_s, seconds=True)
+        yield f"the window has one second => {second}{_verdict(schedule, made.rejection)}"
     if decision.unschedulable and made.draws:
         yield f"{schedule.constraints} accepted none of {decision.attempts} candidates"
 
 
-class _Wall:
-    """Times of day in a schedule's zone, with the date if it is not that of the period."""
+def _wall_time(schedule: Schedule, nominal_s: int, instant_s: int, *, seconds: bool = False) -> str:
+    """The time of day in the schedule's zone, with the date if it is not that of the period."""
+    day, second = divmod(schedule.zone.wall_at(instant_s), DAY_S)
+    minute, second = divmod(second, 60)
+    date = "" if day == schedule.zone.wall_at(nominal_s) // DAY_S else f"{to_date(day)} "
+    tail = f":{second:02d}" if second or seconds else ""
+    return f"{date}{minute // 60:02d}:{minute % 60:02d}{tail}"
 
-    def __init__(self, schedule: Schedule, nominal_s: int) -> None:
-        self._schedule = schedule
-        self._day = schedule.zone.wall_at(nominal_s) // DAY_S
 
-    def time(self, instant_s: int, *, seconds: bool = False) -> str:
-        day, second = divmod(self._schedule.zone.wall_at(instant_s), DAY_S)
-        minute, second = divmod(second, 60)
-        date = "" if day == self._day else f"{to_date(day)} "
-        tail = f":{second:02d}" if second or seconds else ""
-        return f"{date}{minute // 60:02d}:{minute % 60:02d}{tail}"
-
-    def verdict(self, rejection: str | None) -> str:
-        if self._schedule.constraints.is_empty:
-            return ""
-        return ", accepted" if rejection is None else f", rejected: {rejection}"
+def _verdict(schedule: Schedule, rejection: str | None) -> str:
+    if schedule.constraints.is_empty:
+        return ""
+    return ", accepted" if rejection is None else f", rejected: {rejection}"
 
 
 def _traced(decision: Decision) -> Trace:

@@ -127,7 +127,6 @@ class Journal:
         at_ns: int | None = None,
         **values: Value,
     ) -> None:
-        """Log that something happened to a job."""
         self.event(event, level, at_ns=at_ns, namespace=entry.namespace, name=entry.name, **values)
 
     def trigger(self, entry: LoggedJob, nominal_s: int, chosen_s: int, now_s: int) -> None:

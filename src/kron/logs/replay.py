@@ -51,8 +51,6 @@ _LIMITS = Limits(line_bytes=LINE_BYTES, window_days=400_000, clauses=LINE_BYTES)
 
 
 class FindingKind(StrEnum):
-    """What is wrong."""
-
     MISMATCH = "mismatch"
     """A field is not what it must be."""
     UNCHECKED = "unchecked"

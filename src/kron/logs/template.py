@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 JOBS_REMEMBERED = 10_000
 """How many jobs are remembered: those of the latest decisions."""
 
-_FRACTION = r"(?:\.[0-9]{1,9})?"
 _CHANGING = (
     "period", "nominal", "window_start", "window_end", "seed_hash", "chosen", "attempts",
 )  # fmt: skip
@@ -138,7 +137,7 @@ def _style(first: str) -> LineStyle:
     """The style of a line that begins with this character."""
     if first != "{":
         head = re.compile(
-            rf"({DAY})T{TIME}{_FRACTION}Z level=INFO component=scheduler event=decision"
+            rf"({DAY})T{TIME} level=INFO component=scheduler event=decision"
             rf"( namespace={VALUE} name={VALUE}) period=([^ ]{{20}}) "
         )
         return LineStyle(head, text_pair, "")
@@ -146,7 +145,7 @@ def _style(first: str) -> LineStyle:
 
     string = r'"(?:[^"\\]|\\.)*+"'
     head = re.compile(
-        rf'\{{"timestamp":"({DAY})T{TIME}{_FRACTION}Z","level":"INFO","component":"scheduler",'
+        rf'\{{"timestamp":"({DAY})T{TIME}","level":"INFO","component":"scheduler",'
         rf'"event":"decision"(,"namespace":{string},"name":{string}),"period":"([^"]{{20}})"'
     )
     return LineStyle(head, json_pair, "}")

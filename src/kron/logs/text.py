@@ -24,7 +24,6 @@ _SURELY_BARE = re.compile(r"[!#-<>-\[\]-~]++").fullmatch  # nearly every value: 
 _TO_ESCAPE = re.compile(rf'["\\{_ESCAPED}]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
-_START = re.compile(TIMESTAMP)
 # The last group takes the rest of a line that continues in any other way, so that the matches
 # always cover the whole line.
 _FIELD = re.compile(
@@ -59,7 +58,7 @@ def text_pair(key: str, value: str) -> str:
 
 def read_text(line: str) -> Record:
     """The record of a line (without its line break); a `ParseError` if the line has none."""
-    start = _START.match(line)
+    start = TIMESTAMP.match(line)
     if start is None:
         raise _no_timestamp(line)
     found = _FIELD.findall(line, start.end())
@@ -85,10 +84,11 @@ def read_text(line: str) -> Record:
 
 
 def _escape(match: re.Match[str]) -> str:
+    if short := _SHORT.get(match[0]):
+        return short
     point = ord(match[0])
     # \x only below 0x80: above that, other languages read it as a byte, not as a character.
-    numbered = f"\\x{point:02x}" if point < 0x80 else f"\\u{point:04x}"
-    return _SHORT.get(match[0], numbered)
+    return f"\\x{point:02x}" if point < 0x80 else f"\\u{point:04x}"
 
 
 def _unescaped(key: str, inside: str) -> str:
@@ -111,7 +111,7 @@ def _refused(line: str, error: KronError, start: int, end: int) -> ParseError:
 
 
 def _no_timestamp(line: str) -> ParseError:
-    elsewhere = _START.search(line, 0, _LOOKED_THROUGH)
+    elsewhere = TIMESTAMP.search(line, 0, _LOOKED_THROUGH)
     if elsewhere is not None:
         return _prefixed(line, elsewhere.start())
     message = f"{quoted(line)} does not begin with a timestamp in UTC, as a line of a log does"
@@ -128,7 +128,7 @@ def _prefixed(line: str, end: int) -> ParseError:
 
 def _malformed(line: str, place: int) -> ParseError:
     """The problem at the place where a line stops being fields."""
-    again = _START.search(line, place, place + _LOOKED_THROUGH)
+    again = TIMESTAMP.search(line, place, place + _LOOKED_THROUGH)
     if again is not None and re.match(rf" (?!{KEY}=)", line[place:]):
         return _prefixed(line, again.start())
     field = re.compile(rf' ({KEY})=("?)').match(line, place)

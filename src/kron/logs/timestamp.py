@@ -13,14 +13,12 @@ from kron.core.errors import Code, KronError, quoted
 from kron.core.instant import DAY_S, from_text, to_day, to_text
 
 DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
-TIMESTAMP = rf"{DAY}T{TIME}(?:\.[0-9]{{1,9}})?Z"
-"""The pattern of a timestamp. The day may not exist, such as 30 February."""
+TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,9})?Z"
+TIMESTAMP = re.compile(f"{DAY}T{TIME}")
+"""Matches a timestamp. Its day may not exist, such as 30 February."""
 
 FIRST_NS = to_day(date.min) * DAY_S * SECOND_NS
 LAST_NS = (to_day(date.max) + 1) * DAY_S * SECOND_NS - 1
-
-_PATTERN = re.compile(TIMESTAMP)
 
 
 def timestamp_text(time_ns: int) -> str:
@@ -31,7 +29,7 @@ def timestamp_text(time_ns: int) -> str:
 
 def read_timestamp(text: str) -> int:
     """The nanoseconds since 1970 of a timestamp with nine digits, fewer or none."""
-    day_s = day_start_s(text[:10]) if _PATTERN.fullmatch(text) else None
+    day_s = day_start_s(text[:10]) if TIMESTAMP.fullmatch(text) else None
     if day_s is None:
         raise KronError(
             Code.INSTANT,
