@@ -153,8 +153,10 @@ class Journal:
 
     def skipped(self, entry: LoggedJob, period: str, *, active_job: str) -> None:
         """Log that a period was skipped because another run is active."""
-        event, policy = Event.SKIPPED_CONCURRENCY, entry.schedule.policy.concurrency
-        self.of_job(event, entry, period=period, policy=policy, active_job=active_job)
+        policy = entry.schedule.policy.concurrency
+        self.of_job(
+            Event.SKIPPED_CONCURRENCY, entry, period=period, policy=policy, active_job=active_job
+        )
 
     def missed(
         self,
@@ -239,9 +241,9 @@ class Journal:
     def _put(self, made: Record) -> None:
         try:
             if self.lost:
-                time_ns, text = made.time_ns, f"{self.lost} lines could not be written"
+                text = f"{self.lost} lines could not be written"
                 lost = record(
-                    Event.ERROR, time_ns, namespace="", name="", operation="log", error=text
+                    Event.ERROR, made.time_ns, namespace="", name="", operation="log", error=text
                 )
                 self._writer.write(lost)
                 self.lost = 0

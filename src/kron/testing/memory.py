@@ -24,8 +24,6 @@ from kron.runtime.tracked import TrackedJob
 from kron.testing.life import SLOW_S, FaultKind, Life
 from kron.testing.world import SLACK_S, Began, Effects, Said, StoreError, World
 
-_RETRY_NS = SECOND_NS
-
 
 class MemoryRun(Pending):
     """A run: about to start at first, then a process, which outlives the adapter."""
@@ -132,7 +130,7 @@ class MemoryAdapter:
                 self.give_up(job, pending, Outcome.MISSED, LATE)
             elif self.world.fails(FaultKind.START_FAILS):
                 self._line.append((job, pending))
-                self.retry_ns = self.world.clock.monotonic_ns() + _RETRY_NS
+                self.retry_ns = self.world.clock.monotonic_ns() + SECOND_NS
             else:
                 job.pending.remove(pending)
                 self.world.start(pending)

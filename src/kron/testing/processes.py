@@ -20,10 +20,9 @@ _BOOT_ID = "0b3c1e50-1111-4222-8333-444455556666"
 class FakeProcess:
     """One process, which is its own group."""
 
-    def __init__(self, pid: int, name: str, run_id: str, ticks: int, ends_ns: int) -> None:
+    def __init__(self, pid: int, job: str, run_id: str, ticks: int, ends_ns: int) -> None:
         self.pid = pid
-        self.name = name
-        """Of its job."""
+        self.job = job
         self.run_id = run_id
         self.ticks = ticks
         self.ends_ns = ends_ns
@@ -37,17 +36,17 @@ class FakeProcesses(Processes):
         self._clock = clock
         self._table: dict[int, FakeProcess] = {}
 
-    def start(self, name: str, run_id: str, takes_s: int) -> int:
+    def start(self, job: str, run_id: str, takes_s: int) -> int:
         """A process begins: its pid."""
         pid = 1000 + len(self._table)
         now_ns = self._clock.monotonic_ns()
         ends_ns = now_ns + takes_s * SECOND_NS
-        self._table[pid] = FakeProcess(pid, name, run_id, now_ns // 10_000_000, ends_ns)
+        self._table[pid] = FakeProcess(pid, job, run_id, now_ns // 10_000_000, ends_ns)
         return pid
 
-    def active(self, name: str) -> int:
+    def active(self, job: str) -> int:
         """How many processes of a job run."""
-        return sum(each.name == name and not each.is_over for each in self._table.values())
+        return sum(each.job == job and not each.is_over for each in self._table.values())
 
     def next_end_ns(self) -> int | None:
         """When the next process ends by itself."""
