@@ -8,7 +8,6 @@ import sys
 import pytest
 
 from kron.console.program import module_name
-from kron.kube.kronctl.commands.trigger import LONGEST_JOB_NAME, suffix
 from kron.kube.kronctl.program import COMMANDS, EXIT_CODES, KRONCTL
 from tests.krontab.command import AT, Krontab
 from tests.kube.kronctl.command import Kronctl
@@ -260,11 +259,3 @@ def test_every_command_has_its_help_and_examples_that_parse() -> None:
             assert (program, command) == ("kronctl", name)
             parser.parse_args(words)
     assert set(EXIT_CODES) == {0, 1, 2}
-
-
-@pytest.mark.parametrize("length", range(1, 53))
-def test_the_name_of_a_manual_job_fits_and_differs(length: int) -> None:
-    name = "k" * length
-    made = f"{name}-{suffix(name, 'bcdfgh')}"
-    assert made.startswith(f"{name}-manual-bcd")
-    assert len(made) <= LONGEST_JOB_NAME

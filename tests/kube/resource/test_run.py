@@ -13,7 +13,7 @@ from kron.engine.ledger import Intent
 from kron.kube.resource.kronjob import KronJob, read_kronjob
 from kron.kube.resource.run import (
     NAME_LABEL,
-    PERIOD_LABEL,
+    PERIOD_ID,
     job_name,
     manual_manifest,
     read_run,
@@ -48,7 +48,7 @@ def test_a_run_says_everything_about_its_decision() -> None:
     manifest = run_manifest(job, intent(job), slack_s=5)
     metadata = manifest["metadata"]
     assert (metadata["namespace"], metadata["name"]) == ("prod", job_name("backup", PERIOD))
-    assert metadata["labels"] == {NAME_LABEL: "backup", PERIOD_LABEL: "2026-03-01T02-30-00Z"}
+    assert metadata["labels"] == {NAME_LABEL: "backup", PERIOD_ID: "2026-03-01T02-30-00Z"}
     assert metadata["annotations"] == {
         "kron.io/period-id": PERIOD,
         "kron.io/nominal-time": PERIOD,
@@ -148,6 +148,14 @@ def test_a_manual_run_has_no_period() -> None:
     assert manifest["metadata"]["annotations"]["kron.io/manual"] == "true"
     run = read_run(manifest)
     assert (run.period, run.kronjob, run.owner_uid) == ("", "backup", "u-1")
+
+
+@pytest.mark.parametrize("length", range(1, LONGEST_NAME + 1))
+def test_the_name_of_a_manual_job_fits_and_differs(length: int) -> None:
+    name = "k" * length
+    made = manual_manifest(kronjob(name), "manual-bcdfgh")["metadata"]["name"]
+    assert made.startswith(f"{name}-manual-bcd")
+    assert len(made) <= 63
 
 
 def test_a_run_is_read_back_from_its_job() -> None:

@@ -16,21 +16,12 @@ from kron.kube.api_object import Object, instant_s, member, objects, text
 from kron.kube.resource.kronjob import API_VERSION, KIND, KronJob
 
 NAME_LABEL = "kron.io/name"
-PERIOD_LABEL = "kron.io/period-id"
-"""The period with `-` for `:`, since a label's value may hold none."""
+PERIOD_ID = "kron.io/period-id"
+"""An annotation, and a label with `-` for `:`, since a label's value may hold none."""
+_CHOSEN_TIME = "kron.io/chosen-time"
+_MANUAL = "kron.io/manual"
 
-PERIOD_ANNOTATION = "kron.io/period-id"
-NOMINAL_ANNOTATION = "kron.io/nominal-time"
-CHOSEN_ANNOTATION = "kron.io/chosen-time"
-WINDOW_START_ANNOTATION = "kron.io/window-start"
-WINDOW_END_ANNOTATION = "kron.io/window-end"
-SEED_HASH_ANNOTATION = "kron.io/seed-hash"
-SCHEDULE_ANNOTATION = "kron.io/schedule"
-IDENTITY_ANNOTATION = "kron.io/identity"
-ENGINE_ANNOTATION = "kron.io/engine"
-ATTEMPTS_ANNOTATION = "kron.io/attempts"
-MANUAL_ANNOTATION = "kron.io/manual"
-
+_LONGEST_JOB_NAME = 63
 _LARGEST_TTL_S = 2**31 - 1
 _SPARE_S = 60
 """How long a finished Job is kept after its period can no longer start: clocks differ."""
@@ -61,11 +52,6 @@ def job_name(kronjob_name: str, period_id: str) -> str:
     return f"{kronjob_name}-{hashlib.sha256(period_id.encode()).hexdigest()[:10]}"
 
 
-def period_label(period_id: str) -> str:
-    """The period as the value of a label."""
-    return period_id.replace(":", "-")
-
-
 def run_manifest(kronjob: KronJob, intent: Intent, slack_s: int) -> Object:
     """The Job for a period that is about to start.
 
@@ -73,23 +59,23 @@ def run_manifest(kronjob: KronJob, intent: Intent, slack_s: int) -> Object:
     cannot be made again from the intent, they say when the Job was to run, and nothing of why.
     """
     period_id = to_text(intent.nominal_s)
-    labels = {NAME_LABEL: kronjob.name, PERIOD_LABEL: period_label(period_id)}
+    labels = {NAME_LABEL: kronjob.name, PERIOD_ID: period_id.replace(":", "-")}
     annotations = {
-        PERIOD_ANNOTATION: period_id,
-        NOMINAL_ANNOTATION: period_id,
-        CHOSEN_ANNOTATION: to_text(intent.chosen_s),
-        IDENTITY_ANNOTATION: kronjob.identity,
+        PERIOD_ID: period_id,
+        "kron.io/nominal-time": period_id,
+        _CHOSEN_TIME: to_text(intent.chosen_s),
+        "kron.io/identity": kronjob.identity,
     }
     decision = intent.decision(kronjob.job)
     if decision is not None:
         is_edited = intent.schedule != kronjob.job.text
         annotations |= {
-            WINDOW_START_ANNOTATION: to_text(decision.window_start_s),
-            WINDOW_END_ANNOTATION: to_text(decision.window_end_s),
-            SEED_HASH_ANNOTATION: decision.seed_hash,
-            SCHEDULE_ANNOTATION: intent.schedule if is_edited else kronjob.schedule_text,
-            ENGINE_ANNOTATION: str(ENGINE_VERSION),
-            ATTEMPTS_ANNOTATION: str(decision.attempts),
+            "kron.io/window-start": to_text(decision.window_start_s),
+            "kron.io/window-end": to_text(decision.window_end_s),
+            "kron.io/seed-hash": decision.seed_hash,
+            "kron.io/schedule": intent.schedule if is_edited else kronjob.schedule_text,
+            "kron.io/engine": str(ENGINE_VERSION),
+            "kron.io/attempts": str(decision.attempts),
         }
     job = _job(kronjob, job_name(kronjob.name, period_id), labels, annotations)
     _keep_while_startable(job["spec"], kronjob, slack_s)
@@ -97,13 +83,14 @@ def run_manifest(kronjob: KronJob, intent: Intent, slack_s: int) -> Object:
 
 
 def manual_manifest(kronjob: KronJob, suffix: str) -> Object:
-    """A Job outside any period, as `kronctl trigger` creates it."""
+    """A Job outside any period, whose name ends in as much of the suffix as fits."""
+    name = f"{kronjob.name}-{suffix}"[:_LONGEST_JOB_NAME]
     annotations = {
-        MANUAL_ANNOTATION: "true",
-        SCHEDULE_ANNOTATION: kronjob.schedule_text,
-        IDENTITY_ANNOTATION: kronjob.identity,
+        _MANUAL: "true",
+        "kron.io/schedule": kronjob.schedule_text,
+        "kron.io/identity": kronjob.identity,
     }
-    return _job(kronjob, f"{kronjob.name}-{suffix}", {NAME_LABEL: kronjob.name}, annotations)
+    return _job(kronjob, name, {NAME_LABEL: kronjob.name}, annotations)
 
 
 def read_run(job_object: Object) -> JobRun:
@@ -118,20 +105,20 @@ def read_run(job_object: Object) -> JobRun:
         if condition is not None and ended_s is None:
             ended_s = instant_s(condition, "lastTransitionTime")
     is_finished = complete is not None or failed is not None
-    is_manual = text(annotations, MANUAL_ANNOTATION) == "true"
+    is_manual = text(annotations, _MANUAL) == "true"
     return JobRun(
         namespace=text(metadata, "namespace"),
         name=text(metadata, "name"),
         uid=text(metadata, "uid"),
         owner_uid=_owner_uid(metadata),
         kronjob=text(labels, NAME_LABEL),
-        period="" if is_manual else text(annotations, PERIOD_ANNOTATION),
+        period="" if is_manual else text(annotations, PERIOD_ID),
         is_finished=is_finished,
         is_failed=failed is not None,
         is_deleting=bool(text(metadata, "deletionTimestamp")),
         created_s=instant_s(metadata, "creationTimestamp") or 0,
         finished_s=ended_s if is_finished else None,
-        chosen_s=instant_s(annotations, CHOSEN_ANNOTATION),
+        chosen_s=instant_s(annotations, _CHOSEN_TIME),
     )
 
 
@@ -144,11 +131,18 @@ def _job(
     spec = template["spec"]
     pods = spec["template"]
     pods["metadata"] = _metadata(pods, labels, annotations)
+    owner = {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "name": kronjob.name,
+        "uid": kronjob.uid,
+        "controller": True,  # without blockOwnerDeletion, which needs a right that few have
+    }
     metadata = {
         **_metadata(template, labels, annotations),
         "name": name,
         "namespace": kronjob.namespace,
-        "ownerReferences": [_owner(kronjob)],
+        "ownerReferences": [owner],
     }
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
 
@@ -160,16 +154,6 @@ def _metadata(template: Object, labels: dict[str, str], annotations: dict[str, s
         **metadata,
         "labels": {**member(metadata, "labels"), **labels},
         "annotations": {**member(metadata, "annotations"), **annotations},
-    }
-
-
-def _owner(kronjob: KronJob) -> Object:
-    return {
-        "apiVersion": API_VERSION,
-        "kind": KIND,
-        "name": kronjob.name,
-        "uid": kronjob.uid,
-        "controller": True,  # without blockOwnerDeletion, which needs a right that few have
     }
 
 

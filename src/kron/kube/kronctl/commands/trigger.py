@@ -29,8 +29,6 @@ EXAMPLES = (
     ("kronctl trigger prod/backup", "start it, and print the name of its Job"),
     ("kronctl trigger backup -n prod --wait && echo done", "wait for its end"),
 )
-LONGEST_JOB_NAME = 63
-MANUAL = "manual-"
 COMPLETE, FAILED, DELETED = "complete", "failed", "deleted"
 """How a Job ends."""
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
@@ -69,19 +67,13 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     return reach(arguments, trigger)
 
 
-def suffix(kronjob_name: str, letters: str) -> str:
-    """The end of a manual Job's name, with as many letters as fit into its 63 characters."""
-    room = LONGEST_JOB_NAME - len(kronjob_name) - len("-") - len(MANUAL)
-    return f"{MANUAL}{letters[:room]}"
-
-
 async def _make(client: Client, name: Name) -> Object:
     import secrets
 
     kronjob = read_kronjob(await client.get(KRONJOBS, name.namespace, name.name))
     for left in reversed(range(_TRIES)):
         letters = "".join(secrets.choice(_LETTERS) for _ in range(_MOST_LETTERS))
-        manifest = manual_manifest(kronjob, suffix(kronjob.name, letters))
+        manifest = manual_manifest(kronjob, f"manual-{letters}")
         try:
             return await client.create(JOBS, name.namespace, manifest)
         except ApiError as error:
