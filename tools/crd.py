@@ -14,8 +14,7 @@ from pathlib import Path
 import yaml
 
 from kron.kube.api_object import Object
-from kron.kube.resource.schema.model import Rule
-from kron.kube.resource.schema.rules import RULES
+from kron.kube.resource.schema.rules import RULES, Rule
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "tools" / "kronjob.yaml"

@@ -20,9 +20,14 @@ from kron.core.window import Mode
 from kron.engine.actions import Outcome
 from kron.kube.resource.kronjob import find_problems, read_kronjob
 from kron.kube.resource.problem import InvalidSpec
-from kron.kube.resource.schema.definition import SPEC, root_schema
-from kron.kube.resource.schema.model import SchemaField, is_match
-from kron.kube.resource.schema.rules import DURATION, MODIFIERS_WELL_FORMED, SCHEDULE_RULES, ZONE
+from kron.kube.resource.schema.definition import SPEC, SchemaField, root_schema
+from kron.kube.resource.schema.rules import (
+    DURATION,
+    MODIFIERS_WELL_FORMED,
+    SCHEDULE_RULES,
+    ZONE,
+    is_match,
+)
 from kron.kube.resource.schema.validate import check
 from tests.core.schedules import schedule_texts
 from tests.kube.resource.bad_specs import (

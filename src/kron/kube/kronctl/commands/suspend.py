@@ -16,8 +16,7 @@ from kron.kube.client.resources import KRONJOBS
 from kron.kube.kronctl.cluster import Name, add_cluster, name_of, reach
 from kron.kube.resource.kronjob import read_kronjob
 from kron.kube.resource.problem import InvalidSpec
-from kron.kube.resource.schema.model import is_match
-from kron.kube.resource.schema.rules import says_policy
+from kron.kube.resource.schema.rules import is_match, says_policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ something else in Kron. If no KronJob can do the same, that is an error without 
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from kron.core.duration import SECOND_NS, format_duration, parse_duration
 from kron.core.errors import Code, KronError, ParseError, quoted
@@ -22,9 +22,8 @@ from kron.kube.kronctl.migrate.clock_changes import daylight_difference
 from kron.kube.kronctl.migrate.dialect import translate
 from kron.kube.resource.kronjob import API_VERSION, KIND, find_problems
 from kron.kube.resource.problem import FieldProblem
-from kron.kube.resource.schema.model import SchemaField, integer, structure, switch, texts
-from kron.kube.resource.schema.model import text as text_field
-from kron.kube.resource.schema.validate import METADATA_NAMES, check_value
+from kron.kube.resource.schema.definition import FieldType, SchemaField
+from kron.kube.resource.schema.validate import METADATA_NAMES, TEXTS, check_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,29 +58,32 @@ _NOT_CONVERTED = ("finalizers", "generateName")
 
 def _part(name: str, *members: SchemaField, is_required: bool = True) -> SchemaField:
     """A part of a CronJob, as far as it is converted."""
-    return structure(name, *members, is_required=is_required, is_open=True)
+    return SchemaField(
+        FieldType.OBJECT, name, is_required=is_required, members=members, is_open=True
+    )
 
 
-_TEXTS = (texts("labels"), texts("annotations"))
-_TEMPLATE_METADATA = _part("metadata", *_TEXTS, is_required=False)
+_text_field = partial(SchemaField, FieldType.TEXT)
+_integer_field = partial(SchemaField, FieldType.INTEGER)
+_TEMPLATE_METADATA = _part("metadata", *TEXTS, is_required=False)
 _TEMPLATE = _part("jobTemplate", _TEMPLATE_METADATA, _part("spec"))
 _METADATA = _part(
-    "metadata", text_field("name", is_required=True), text_field("namespace"), *_TEXTS
+    "metadata", _text_field("name", is_required=True), _text_field("namespace"), *TEXTS
 )
 _SPEC = _part(
     "spec",
-    text_field("schedule", is_required=True),
-    text_field("timeZone"),
-    integer("startingDeadlineSeconds", least=0, most=2**63 - 1),
-    text_field("concurrencyPolicy", choices=tuple(_CONCURRENCY)),
-    switch("suspend"),
-    *map(integer, _LIMITS),
+    _text_field("schedule", is_required=True),
+    _text_field("timeZone"),
+    _integer_field("startingDeadlineSeconds", least=0, most=2**63 - 1),
+    _text_field("concurrencyPolicy", choices=tuple(_CONCURRENCY)),
+    SchemaField(FieldType.SWITCH, "suspend"),
+    *map(_integer_field, _LIMITS),
     _TEMPLATE,
 )
 _CRONJOB = _part(
     "",
-    text_field("apiVersion", choices=(f"{BATCH}/v1", f"{BATCH}/v1beta1")),
-    text_field("kind", choices=(CRONJOB,)),  # the items of the API server's lists have neither
+    _text_field("apiVersion", choices=(f"{BATCH}/v1", f"{BATCH}/v1beta1")),
+    _text_field("kind", choices=(CRONJOB,)),  # the items of the API server's lists have neither
     _METADATA,
     _SPEC,
 )

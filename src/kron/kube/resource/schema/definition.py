@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import os
+from enum import StrEnum
 
+from kron.core.frozen import Frozen
 from kron.kube.api_object import Object
-from kron.kube.resource.schema.model import FieldType, SchemaField
-from kron.kube.resource.schema.rules import RULES
+from kron.kube.resource.schema.rules import RULES, Rule
 
 GROUP = "kron.io"
 VERSION = "v1alpha1"
@@ -40,6 +41,41 @@ _KEYWORDS = frozenset(
 )
 """What `read_field` reads, and what only the API server needs."""
 _ANY_TEXT = {"type": "string"}
+
+
+class FieldType(StrEnum):
+    """The type of a field's value, in the words of JSON Schema."""
+
+    TEXT = "string"
+    INTEGER = "integer"
+    NUMBER = "number"
+    SWITCH = "boolean"
+    OBJECT = "object"
+    LIST = "array"
+    MAP = "map"
+    """An object whose keys are the user's and whose values are text."""
+
+
+class SchemaField(Frozen):
+    """One field and everything that a value of it has to fulfil."""
+
+    type: FieldType
+    name: str
+    is_required: bool = False
+    choices: tuple[str, ...] = ()
+    shortest: int = 0
+    """The fewest characters or items."""
+    longest: int | None = None
+    """The most characters or items."""
+    least: int | None = None
+    most: int | None = None
+    above: int | None = None
+    """The value is more than this."""
+    rules: tuple[Rule, ...] = ()
+    members: tuple[SchemaField, ...] = ()
+    items: SchemaField | None = None
+    is_open: bool = False
+    """Whether undeclared members are kept."""
 
 
 def definition() -> Object:

@@ -8,15 +8,30 @@ in two ways, because Python would try all of them: a list of zeros takes years w
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
+
 from kron.core.duration import SECOND_NS, parse_duration
 from kron.core.errors import Code, KronError
+from kron.core.frozen import Frozen
 from kron.core.instant import DAY_S
 from kron.core.limits import DEFAULT_LIMITS
-from kron.kube.resource.schema.model import Rule, has, is_match, matches, shaped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+class Rule(Frozen):
+    """A rule in CEL for the API server and, beside it, the same rule in Python."""
+
+    cel: str
+    message: str
+    holds: Callable[[Any], bool]
+    path: str = ""
+    """The member that the rule is about, such as `.params.shape`; '' for the whole value."""
+    code: Code = Code.FIELD_VALUE
+
 
 _BLANK = r"[ \t]"
 _STRING = r'"(?:[^"\\]|\\.)*"'
@@ -71,6 +86,34 @@ CLAUSE = (
     rf"(?:hours|dow|dom|months)={_VALUES}(?:,{_VALUES})*|between={_TIME}-{_TIME}"
     rf"|date={_DAY}|dates={_DAY}\.\.{_DAY}"
 )
+
+
+def shaped(pattern: str, message: str, *, code: Code = Code.FIELD_FORM) -> Rule:
+    """The rule that a text matches a pattern. The engine, if it reads the text, explains more."""
+    return Rule(
+        f"self.{matches(pattern)}", message, lambda text: is_match(pattern, text), code=code
+    )
+
+
+def matches(pattern: str) -> str:
+    """The call in CEL, anchored and in the server's dialect; `fullmatch` anchors it in Python.
+
+    The pattern is a raw string there and contains no single quote.
+    """
+    for_server = pattern.replace(r"\u2028\u2029", r"\x{2028}\x{2029}")
+    return f"matches(r'^(?:{for_server})$')"
+
+
+def is_match(pattern: str, text: object) -> bool:
+    """The same in Python. A value that is not text does not match."""
+    return isinstance(text, str) and re.fullmatch(pattern, text) is not None
+
+
+def has(value: object, *names: str) -> bool:
+    """CEL's `has(self.a) && has(self.a.b)`. A null counts as absent: the API server drops it."""
+    for name in names:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value is not None
 
 
 def says(modifier: str) -> str:

@@ -13,8 +13,14 @@ from collections.abc import Iterator, Mapping
 
 from kron.core.errors import Code, did_you_mean, quoted
 from kron.kube.resource.problem import FieldProblem
-from kron.kube.resource.schema.definition import GROUP, LONGEST_NAME, SPEC, VERSION
-from kron.kube.resource.schema.model import FieldType, SchemaField, texts
+from kron.kube.resource.schema.definition import (
+    GROUP,
+    LONGEST_NAME,
+    SPEC,
+    VERSION,
+    FieldType,
+    SchemaField,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +44,7 @@ METADATA_NAMES = (
     "selfLink",
     "uid",
 )
-_TEXTS = (texts("labels"), texts("annotations"))
+TEXTS = (SchemaField(FieldType.MAP, "labels"), SchemaField(FieldType.MAP, "annotations"))
 _NAME = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _LONGEST_NAMESPACE = 63
 NAME_RULE = (
@@ -104,7 +110,7 @@ def _metadata(metadata: dict[object, object], *, is_stored: bool) -> Iterator[Fi
         yield from _name("metadata.namespace", namespace, _LONGEST_NAMESPACE, rule)
     elif is_stored:
         yield _missing("metadata.namespace")
-    for field in _TEXTS:
+    for field in TEXTS:
         if metadata.get(field.name) is not None:
             yield from check_value(f"metadata.{field.name}", field, metadata[field.name])
 
