@@ -112,7 +112,7 @@ def read_files(paths: Sequence[str], namespace: str | None) -> list[FoundKronJob
     for manifest in filter(is_kronjob, manifests.objects):
         content = placed(manifest.content, namespace)
         # Its chosen times follow from its name, so generateName is not enough.
-        problems = find_problems(content) or check_metadata(content, is_stored=True)
+        problems = find_problems(content) or list(check_metadata(content, is_stored=True))
         findings += [problem_finding(manifest, problem) for problem in problems]
         if not problems:
             is_placed = bool(manifest.namespace or namespace)

@@ -70,34 +70,15 @@ def check(obj: object) -> list[FieldProblem]:
     return [*_unknown("", obj, _TOP), *_type(obj), *check_metadata(obj), *check_spec(obj)]
 
 
-def check_metadata(obj: object, *, is_stored: bool = False) -> list[FieldProblem]:
+def check_metadata(obj: object, *, is_stored: bool = False) -> Iterator[FieldProblem]:
     """What is wrong with the metadata of an object. One that is stored has both names."""
     metadata = obj.get("metadata") if isinstance(obj, dict) else None
+    if metadata is None:
+        yield _missing("metadata.name")
+        return
     if not isinstance(metadata, dict):
-        if metadata is None:
-            return [_missing("metadata.name")]
-        return [_wrong_type("metadata", FieldType.OBJECT, metadata)]
-    return list(_metadata(metadata, is_stored=is_stored))
-
-
-def check_spec(obj: object) -> list[FieldProblem]:
-    """What is wrong with the spec of an object."""
-    if not isinstance(obj, dict) or obj.get("spec") is None:
-        return [_missing("spec")]
-    return list(check_value("spec", SPEC, obj["spec"]))
-
-
-def _type(obj: dict[str, object]) -> Iterator[FieldProblem]:
-    for name, expected in (("apiVersion", f"{GROUP}/{VERSION}"), ("kind", "KronJob")):
-        value = obj.get(name)
-        if value is None:
-            yield _missing(name, f"write {name}: {expected}")
-        elif value != expected:
-            shown = quoted(value) if isinstance(value, str) else _kind_of(value)
-            yield FieldProblem(name, f"{shown} is not {expected}", f"write {name}: {expected}")
-
-
-def _metadata(metadata: dict[object, object], *, is_stored: bool) -> Iterator[FieldProblem]:
+        yield _wrong_type("metadata", FieldType.OBJECT, metadata)
+        return
     yield from _unknown("metadata", metadata, METADATA_NAMES)
     name = metadata.get("name")
     if name is not None:
@@ -115,6 +96,23 @@ def _metadata(metadata: dict[object, object], *, is_stored: bool) -> Iterator[Fi
             yield from check_value(f"metadata.{field.name}", field, metadata[field.name])
 
 
+def check_spec(obj: object) -> Iterator[FieldProblem]:
+    if not isinstance(obj, dict) or obj.get("spec") is None:
+        yield _missing("spec")
+    else:
+        yield from check_value("spec", SPEC, obj["spec"])
+
+
+def _type(obj: dict[str, object]) -> Iterator[FieldProblem]:
+    for name, expected in (("apiVersion", f"{GROUP}/{VERSION}"), ("kind", "KronJob")):
+        value = obj.get(name)
+        if value is None:
+            yield _missing(name, f"write {name}: {expected}")
+        elif value != expected:
+            shown = quoted(value) if isinstance(value, str) else _kind_of(value)
+            yield FieldProblem(name, f"{shown} is not {expected}", f"write {name}: {expected}")
+
+
 def _name(path: str, value: object, longest: int, rule: str) -> Iterator[FieldProblem]:
     if not isinstance(value, str):
         yield _wrong_type(path, FieldType.TEXT, value)
@@ -127,12 +125,9 @@ def _name(path: str, value: object, longest: int, rule: str) -> Iterator[FieldPr
 
 def check_value(path: str, field: SchemaField, value: object) -> Iterator[FieldProblem]:
     """What is wrong with the value of a declared field."""
-    if not _is_of(field.type, value):
-        yield _wrong_type(path, field.type, value)
-        return
-    bound = _out_of_bounds(path, field, value)
-    if bound is not None:
-        yield bound
+    wrong = _wrong_value(path, field, value)
+    if wrong is not None:
+        yield wrong
         return
     if isinstance(value, dict):
         below = list(_members(path, field, value))
@@ -142,12 +137,10 @@ def check_value(path: str, field: SchemaField, value: object) -> Iterator[FieldP
     elif isinstance(value, list) and field.items is not None:
         for place, item in enumerate(value):
             yield from check_value(f"{path}[{place}]", field.items, item)
-    elif isinstance(value, str):
-        problem = _wrong_text(path, field, value)
-        if problem is not None:
-            yield problem
-            return
-    yield from _broken_rules(path, field, value)
+    for rule in field.rules:
+        if not rule.holds(value):
+            shown = f"{quoted(value)}: " if isinstance(value, str) else ""
+            yield FieldProblem(f"{path}{rule.path}", f"{shown}{rule.message}", code=rule.code)
 
 
 def _members(path: str, field: SchemaField, value: dict[object, object]) -> Iterator[FieldProblem]:
@@ -171,7 +164,10 @@ def _members(path: str, field: SchemaField, value: dict[object, object]) -> Iter
             yield _missing(place)
 
 
-def _out_of_bounds(path: str, field: SchemaField, value: object) -> FieldProblem | None:
+def _wrong_value(path: str, field: SchemaField, value: object) -> FieldProblem | None:
+    """What is wrong with the value itself: its type, its bounds or its text."""
+    if not _is_of(field.type, value):
+        return _wrong_type(path, field.type, value)
     if isinstance(value, str | list):
         what = "characters" if isinstance(value, str) else "items"
         if field.longest is not None and len(value) > field.longest:
@@ -188,7 +184,7 @@ def _out_of_bounds(path: str, field: SchemaField, value: object) -> FieldProblem
         for is_broken, rule in bounds:
             if is_broken:
                 return FieldProblem(path, f"it is {_number(value)}, and must be {rule}")
-    return None
+    return _wrong_text(path, field, value) if isinstance(value, str) else None
 
 
 def _wrong_text(path: str, field: SchemaField, value: str) -> FieldProblem | None:
@@ -201,13 +197,6 @@ def _wrong_text(path: str, field: SchemaField, value: str) -> FieldProblem | Non
         near = did_you_mean(value, field.choices)
         return FieldProblem(path, message, near, Code.VALUE_UNKNOWN)
     return None
-
-
-def _broken_rules(path: str, field: SchemaField, value: object) -> Iterator[FieldProblem]:
-    for rule in field.rules:
-        if not rule.holds(value):
-            shown = f"{quoted(value)}: " if isinstance(value, str) else ""
-            yield FieldProblem(f"{path}{rule.path}", f"{shown}{rule.message}", code=rule.code)
 
 
 def _is_of(kind: FieldType, value: object) -> bool:
