@@ -13,9 +13,8 @@ import pytest
 import yaml
 
 from kron.core.errors import KronError
-from kron.kube.client.client import Client
 from kron.kube.client.resources import Resource
-from kron.kube.kronctl.cluster import find_all, reach
+from kron.kube.kronctl.cluster import find_all
 from kron.kube.kronctl.migrate.apply import FROM_ANNOTATION, PENDING_ANNOTATION, TO_ANNOTATION
 from tests.cluster.api import Object
 from tests.cluster.controlplane import ControlPlane
@@ -102,14 +101,16 @@ def test_a_cluster_that_refuses_or_is_away_is_exit_code_2(
 def test_a_cluster_without_the_resource_is_told_how_to_get_it(
     cluster: ControlPlane, namespace: str
 ) -> None:
-    arguments = Namespace(kubeconfig=cluster.kubeconfig(), context=None, namespace=namespace)
+    arguments = Namespace(
+        kubeconfig=cluster.kubeconfig(),
+        context=None,
+        namespace=namespace,
+        all_namespaces=False,
+        selector="",
+    )
     unknown = Resource("kron.example", "v1", "kronjobs")
-
-    async def ask(client: Client, space: str) -> list[Object]:
-        return await find_all(client, unknown, space)
-
     with pytest.raises(KronError, match=r"not installed in the cluster \(kron-operator crd"):
-        reach(arguments, ask)
+        find_all(arguments, unknown)
 
 
 def test_list_shows_what_spec_and_status_say(

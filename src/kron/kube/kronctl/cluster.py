@@ -5,7 +5,7 @@ asyncio and aiohttp are loaded with the first request, so that commands without 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 
 from kron.console.parser import UsageError, path
 from kron.core.errors import Code, KronError, quoted
@@ -36,7 +36,6 @@ class Name(Frozen):
 
     @property
     def text(self) -> str:
-        """The name as it was written."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
@@ -133,14 +132,26 @@ def _access(arguments: Namespace) -> Access:
     return find_access(arguments.kubeconfig, arguments.context)
 
 
-async def find_all(
-    client: Client, resource: Resource, namespace: str | None, selector: str = ""
-) -> list[Object]:
-    """All objects of a namespace, or of all namespaces (None)."""
-    found: list[Object] = []
-    async for items, _ in client.pages(resource, namespace, selector=selector):
-        found += items
-    return found
+def find_all(arguments: Namespace, resource: Resource) -> list[Object]:
+    """The objects with the labels of -l: of one namespace, or of all with -A."""
+
+    async def ask(client: Client, namespace: str) -> list[Object]:
+        within = None if arguments.all_namespaces else namespace
+        pages = client.pages(resource, within, selector=arguments.selector)
+        return [item async for items, _ in pages for item in items]
+
+    return reach(arguments, ask)
+
+
+def get_all(arguments: Namespace, resource: Resource, names: Sequence[Name]) -> list[Object]:
+    """The objects of these names; `ApiError` if one does not exist."""
+
+    async def ask(client: Client, namespace: str) -> list[Object]:
+        return [
+            await client.get(resource, name.namespace or namespace, name.name) for name in names
+        ]
+
+    return reach(arguments, ask)
 
 
 async def find(client: Client, resource: Resource, namespace: str, name: str) -> Object | None:

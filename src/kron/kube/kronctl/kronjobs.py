@@ -18,8 +18,8 @@ from kron.kube.kronctl.cluster import (
     Name,
     add_cluster,
     check_source,
+    get_all,
     name_of,
-    reach,
 )
 from kron.kube.kronctl.manifest import Manifest, read_manifests
 from kron.kube.resource.kronjob import KIND, KronJob, find_problems, read_kronjob
@@ -30,8 +30,6 @@ from kron.kube.resource.schema.validate import check_metadata
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace, _ActionsContainer
-
-    from kron.kube.client.client import Client
 
 
 class FoundKronJob(Frozen):
@@ -144,7 +142,8 @@ def find_subject(arguments: Namespace, terminal: Terminal) -> Subject:
         if arguments.name is None:
             fix = "kronctl list shows all KronJobs, and -f names a file"
             raise UsageError(Code.JOB_UNKNOWN, "no KronJob is named", fix=fix)
-        return _from_cluster(arguments, name_of(arguments.name)).subject
+        [content] = get_all(arguments, KRONJOBS, [name_of(arguments.name)])
+        return FoundKronJob(read_kronjob(content), content).subject
     known = read_files(arguments.file, arguments.namespace)
     if arguments.name is not None:
         known = [pick(known, name_of(arguments.name))]
@@ -171,11 +170,3 @@ def pick(known: Sequence[FoundKronJob], name: Name) -> FoundKronJob:
         raise KronError(Code.JOB_UNKNOWN, message, fix="name the namespace, or another file")
     near = did_you_mean(name.name, (each.kronjob.name for each in known))
     raise KronError(Code.JOB_UNKNOWN, f"the KronJob {quoted(name.text)} does not exist", fix=near)
-
-
-def _from_cluster(arguments: Namespace, name: Name) -> FoundKronJob:
-    async def ask(client: Client, namespace: str) -> Object:
-        return await client.get(KRONJOBS, name.namespace or namespace, name.name)
-
-    content = reach(arguments, ask)
-    return FoundKronJob(read_kronjob(content), content)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable
-from contextlib import suppress
 from fnmatch import fnmatchcase
 
 from kron.answers.listing import IN, NEXT_RUN, next_cells, next_fields, next_first
@@ -17,21 +16,14 @@ from kron.core.frozen import Frozen
 from kron.core.instant import to_text
 from kron.kube.api_object import Object, member
 from kron.kube.client.resources import KRONJOBS
-from kron.kube.kronctl.cluster import check_source, find_all, reach
-from kron.kube.kronctl.kronjobs import (
-    FoundKronJob,
-    add_source,
-    note_namespace,
-    read_files,
-)
-from kron.kube.resource.kronjob import read_kronjob
+from kron.kube.kronctl.cluster import check_source, find_all
+from kron.kube.kronctl.kronjobs import add_source, note_namespace, read_files
+from kron.kube.resource.kronjob import KronJob, read_kronjob
 from kron.kube.resource.problem import InvalidSpec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-    from kron.kube.client.client import Client
 
 DESCRIPTION = """\
 List KronJobs with their next run, how the last period ended and how many of their Jobs are active.
@@ -46,24 +38,24 @@ EXAMPLES = (
 
 
 class ListedKronJob(Frozen):
-    """A KronJob, valid or not, and its next run if it has one."""
+    """A KronJob, its file if it has one, and its next run if it has one."""
 
     content: Object
-    found: FoundKronJob | None
+    kronjob: KronJob | None = None
+    """None if it is invalid."""
+    path: str = ""
+    line: int = 0
     decision: Decision | None = None
 
     @property
     def name(self) -> str:
-        """Its name."""
         return str(self.content["metadata"]["name"])
 
     @property
     def identity(self) -> str:
-        """Its namespace and name."""
         return f"{self.content['metadata']['namespace']}/{self.name}"
 
     def status(self, key: str) -> Any:
-        """A field of its status."""
         return member(self.content, "status").get(key)
 
     @property
@@ -95,53 +87,42 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: Namespace, terminal: Terminal) -> int:
     check_source(arguments)
     at_s = moment_s(arguments)
-    known = _of_files(arguments, terminal) if arguments.file else _of_cluster(arguments)
-    wanted = arguments.name or "*"
-    listed = [each for each in known if fnmatchcase(each.name, wanted)]
+    if arguments.file:
+        known = _of_files(arguments, terminal)
+    else:
+        known = list(map(_of_cluster, find_all(arguments, KRONJOBS)))
+    listed = [each for each in known if fnmatchcase(each.name, arguments.name or "*")]
     if arguments.format == "names":
         terminal.print(*sorted(each.identity for each in listed))
         return 0
     listed = _with_runs(listed, at_s, terminal)
     listed.sort(key=_ORDERS[arguments.sort], reverse=arguments.reverse)
     if arguments.format == "json":
-        terminal.print_json(
-            {
-                "schema": "kronctl.list/1",
-                "at": to_text(at_s),
-                "kronjobs": [_document(each) for each in listed],
-            }
-        )
-        return 0
-    _print(listed, at_s, terminal, is_file=bool(arguments.file))
+        shown = list(map(_document, listed))
+        terminal.print_json({"schema": "kronctl.list/1", "at": to_text(at_s), "kronjobs": shown})
+    else:
+        _print(listed, at_s, terminal, is_file=bool(arguments.file))
     return 0
 
 
 def _with_runs(listed: list[ListedKronJob], at_s: int, terminal: Terminal) -> list[ListedKronJob]:
     """The same with their next runs. In files, two may have the same name."""
-    valid = [each.found.kronjob.job for each in listed if each.found is not None]
+    valid = [each.kronjob.job for each in listed if each.kronjob is not None]
     runs = iter(list(next_runs(valid, at_s, terminal)))
-    return [each if each.found is None else each.replace(decision=next(runs)) for each in listed]
+    return [each if each.kronjob is None else each.replace(decision=next(runs)) for each in listed]
 
 
 def _of_files(arguments: Namespace, terminal: Terminal) -> list[ListedKronJob]:
     known = read_files(arguments.file, arguments.namespace)
     note_namespace(known, terminal)
-    return [ListedKronJob(found.content, found) for found in known]
+    return [ListedKronJob(each.content, each.kronjob, each.path, each.line) for each in known]
 
 
-def _of_cluster(arguments: Namespace) -> list[ListedKronJob]:
-    async def ask(client: Client, namespace: str) -> list[Object]:
-        within = None if arguments.all_namespaces else namespace
-        return await find_all(client, KRONJOBS, within, arguments.selector)
-
-    return list(map(_listed, reach(arguments, ask)))
-
-
-def _listed(content: Object) -> ListedKronJob:
-    found = None
-    with suppress(InvalidSpec):  # it is listed as invalid
-        found = FoundKronJob(read_kronjob(content), content)
-    return ListedKronJob(content, found)
+def _of_cluster(content: Object) -> ListedKronJob:
+    try:
+        return ListedKronJob(content, read_kronjob(content))
+    except InvalidSpec:
+        return ListedKronJob(content)
 
 
 def _print(listed: list[ListedKronJob], at_s: int, terminal: Terminal, *, is_file: bool) -> None:
@@ -153,36 +134,34 @@ def _print(listed: list[ListedKronJob], at_s: int, terminal: Terminal, *, is_fil
     rows = [_row(each, at_s, is_file=is_file) for each in listed]
     styles = {"NAME": "bold", "FILE": "dim"}
     terminal.print(*table(terminal, head, rows, right=(IN, "ACTIVE"), styles=styles))
-    if any(each.found is None for each in listed):
+    if any(each.kronjob is None for each in listed):
         terminal.error("note: kubectl describe kronjob NAME shows why one is invalid")
 
 
 def _row(listed: ListedKronJob, at_s: int, *, is_file: bool) -> tuple[str, ...]:
-    found = listed.found
-    if found is None:
+    if listed.kronjob is None:
         text = str(member(listed.content, "spec").get("schedule", ""))
         cells = ("invalid", "")
     else:
-        text = found.kronjob.schedule_text
-        cells = next_cells(found.kronjob.job, listed.decision, at_s)
+        text = listed.kronjob.schedule_text
+        cells = next_cells(listed.kronjob.job, listed.decision, at_s)
     if is_file:
-        assert found is not None
-        return listed.identity, *cells, text, f"{found.path}:{found.line}"
+        return listed.identity, *cells, text, f"{listed.path}:{listed.line}"
     return listed.identity, *cells, listed.status("lastOutcome") or "", str(listed.active), text
 
 
 def _document(listed: ListedKronJob) -> Object:
-    found = listed.found
+    kronjob = listed.kronjob
     return {
         "namespace": listed.content["metadata"]["namespace"],
         "name": listed.name,
         "identity": listed.identity,
-        "path": (found and found.path) or None,
-        "line": (found and found.line) or None,
-        "valid": found is not None,
-        "schedule": None if found is None else found.kronjob.schedule_text,
-        "timezone": None if found is None else found.kronjob.schedule.zone.key,
-        "suspended": found is not None and found.kronjob.schedule.policy.suspend,
+        "path": listed.path or None,
+        "line": listed.line or None,
+        "valid": kronjob is not None,
+        "schedule": kronjob and kronjob.schedule_text,
+        "timezone": kronjob and kronjob.schedule.zone.key,
+        "suspended": kronjob is not None and kronjob.schedule.policy.suspend,
         "last_period": listed.status("lastPeriodID"),
         "last_outcome": listed.status("lastOutcome"),
         "active": listed.active,

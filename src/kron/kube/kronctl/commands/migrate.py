@@ -24,6 +24,7 @@ from kron.kube.kronctl.cluster import (
     Name,
     check_source,
     find_all,
+    get_all,
     is_unknown,
     name_of,
     reach,
@@ -152,16 +153,7 @@ def _named(found: list[Manifest], names: list[Name], namespace: str) -> list[Man
 def _cronjobs_of_cluster(arguments: Namespace) -> list[Object]:
     """The CronJobs that are named, or all of a namespace or of the cluster."""
     names = list(map(name_of, arguments.names))
-
-    async def ask(client: Client, namespace: str) -> list[Object]:
-        if names:
-            return [
-                await client.get(CRONJOBS, name.namespace or namespace, name.name) for name in names
-            ]
-        within = None if arguments.all_namespaces else namespace
-        return await find_all(client, CRONJOBS, within, arguments.selector)
-
-    return reach(arguments, ask)
+    return get_all(arguments, CRONJOBS, names) if names else find_all(arguments, CRONJOBS)
 
 
 def _check(arguments: Namespace) -> None:
