@@ -76,11 +76,9 @@ turns CronJobs into KronJobs. `kubectl kron` is the same command.""",
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run a command line, under the name by which the program was called."""
-    program = sys.argv[0].rpartition("/")[2] if words is None and sys.argv else ""
-    return (_as_plugin() if program == PLUGIN else KRONCTL).main(words)
-
-
-def _as_plugin() -> Program:
-    name = PLUGIN.replace("-", " ")
-    examples = tuple((line.replace("kronctl", name), what) for line, what in KRONCTL.examples)
-    return KRONCTL.replace(name=name, examples=examples)
+    program = KRONCTL
+    if words is None and sys.argv and sys.argv[0].rpartition("/")[2] == PLUGIN:
+        name = PLUGIN.replace("-", " ")
+        examples = tuple((line.replace("kronctl", name), what) for line, what in KRONCTL.examples)
+        program = KRONCTL.replace(name=name, examples=examples)
+    return program.main(words)

@@ -20,4 +20,4 @@ EXAMPLES = (
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    return change_all(arguments, terminal, suspended=False)
+    return change_all(arguments, terminal, schema="kronctl.resume/1", suspended=False)

@@ -29,6 +29,13 @@ EXAMPLES = (
     ("kronctl suspend prod/backup", "one KronJob"),
     ("kronctl suspend -n prod backup report", "two of one namespace"),
 )
+_DONE = {
+    (True, True): "suspended; active Jobs continue",
+    (True, False): "already suspended",
+    (False, True): "resumed",
+    (False, False): "not suspended; nothing was changed",
+}
+"""What is printed, by whether it is suspended now and whether that was changed."""
 
 
 def add_arguments(parser: Parser) -> None:
@@ -40,10 +47,10 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    return change_all(arguments, terminal, suspended=True)
+    return change_all(arguments, terminal, schema="kronctl.suspend/1", suspended=True)
 
 
-def change_all(arguments: Namespace, terminal: Terminal, *, suspended: bool) -> int:
+def change_all(arguments: Namespace, terminal: Terminal, *, schema: str, suspended: bool) -> int:
     """Suspend or resume every KronJob that is named, and report each."""
     names = list(map(name_of, arguments.names))
 
@@ -53,10 +60,9 @@ def change_all(arguments: Namespace, terminal: Terminal, *, suspended: bool) -> 
             named = Name(name.namespace or default, name.name)
             changes.append(await _change(client, named, suspended=suspended))
             if arguments.format == "text":
-                _print(changes[-1], terminal, suspended=suspended)
+                _print(changes[-1], terminal)
         if arguments.format == "json":
-            suspend, resume = {"schema": "kronctl.suspend/1"}, {"schema": "kronctl.resume/1"}
-            terminal.print_json({**(suspend if suspended else resume), "kronjobs": changes})
+            terminal.print_json({"schema": schema, "kronjobs": changes})
         return int(any(each["error"] for each in changes))
 
     return reach(arguments, change)
@@ -64,10 +70,10 @@ def change_all(arguments: Namespace, terminal: Terminal, *, suspended: bool) -> 
 
 async def _change(client: Client, name: Name, *, suspended: bool) -> Object:
     """What was changed, or why nothing was."""
-    done = {
+    change: Object = {
         "namespace": name.namespace,
         "name": name.name,
-        "suspended": None,
+        "suspended": suspended,
         "changed": False,
         "error": "",
     }
@@ -76,21 +82,22 @@ async def _change(client: Client, name: Name, *, suspended: bool) -> Object:
         body = patch_for(content, suspended=suspended)
         if body is not None:
             await client.patch(KRONJOBS, name.namespace, name.name, body)
+            change["changed"] = True
     except ApiError as error:
         if not is_gone(error):
             raise
-        return {**done, "error": "this KronJob does not exist"}
+        change |= {"suspended": None, "error": "this KronJob does not exist"}
     except KronError as error:
-        return {**done, "suspended": not suspended, "error": str(error)}
-    return {**done, "suspended": suspended, "changed": body is not None}
+        change |= {"suspended": not suspended, "error": str(error)}
+    return change
 
 
-def _print(change: Object, terminal: Terminal, *, suspended: bool) -> None:
+def _print(change: Object, terminal: Terminal) -> None:
     identity = f"{change['namespace']}/{change['name']}"
     if change["error"]:
         terminal.error(f"{identity}: {change['error']}")
     else:
-        terminal.print(f"{identity}: {_said(changed=change['changed'], suspended=suspended)}")
+        terminal.print(f"{identity}: {_DONE[change['suspended'], change['changed']]}")
 
 
 def patch_for(content: Object, *, suspended: bool) -> Object | None:
@@ -110,9 +117,3 @@ def patch_for(content: Object, *, suspended: bool) -> Object | None:
         message = f"its schedule text sets {words}, and a field cannot override that"
         raise KronError(Code.MODIFIER_REPEATED, message, "edit spec.schedule: remove it there")
     return {"spec": {"policy": {"suspend": True if suspended else None}}}
-
-
-def _said(*, changed: bool, suspended: bool) -> str:
-    if suspended:
-        return "suspended; active Jobs continue" if changed else "already suspended"
-    return "resumed" if changed else "not suspended; nothing was changed"

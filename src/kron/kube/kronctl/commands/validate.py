@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Iterator
 
 from kron.console.parser import Parser, UsageError, add_format
 from kron.console.report import finding_document, finding_lines, many
 from kron.console.terminal import Terminal
 from kron.core.errors import Code, quoted
-from kron.core.frozen import Frozen
 from kron.jobs.finding import Finding
 from kron.kube.api_object import Object
 from kron.kube.kronctl.cluster import DEFAULT_NAMESPACE, add_namespace
@@ -32,15 +32,6 @@ EXAMPLES = (
 )
 
 
-class Validation(Frozen):
-    """The objects of manifests, and what is wrong with them."""
-
-    files: tuple[str, ...]
-    kronjobs: tuple[Manifest, ...]
-    others: tuple[Manifest, ...]
-    findings: tuple[Finding, ...]
-
-
 def add_arguments(parser: Parser) -> None:
     parser.add_argument("-v", "--verbose", action="store_true", help="list skipped objects")
     add_namespace(parser, "for objects that name no namespace; default: default")
@@ -51,26 +42,44 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: Namespace, terminal: Terminal) -> int:
     if not arguments.file:
         raise UsageError(Code.FILE_MISSING, "no file is named", fix="give -f FILE, DIRECTORY or -")
-    validation = validate(arguments.file, arguments.namespace or DEFAULT_NAMESPACE)
-    if arguments.format == "json":
-        terminal.print_json({"schema": "kronctl.validate/1", **_document(validation)})
-    else:
-        _print(validation, terminal, is_verbose=arguments.verbose)
-    if any(not finding.line for finding in validation.findings):  # of a file as a whole
-        return 2
-    return int(bool(validation.findings))
-
-
-def validate(paths: list[str], namespace: str) -> Validation:
-    """Everything that is wrong with the KronJobs of these files."""
-    manifests = read_manifests(paths)
+    manifests = read_manifests(arguments.file)
     kronjobs = [each for each in manifests.objects if is_kronjob(each)]
     others = [each for each in manifests.objects if not is_kronjob(each)]
-    findings = list(manifests.findings)
+    found = _find_errors(kronjobs, arguments.namespace or DEFAULT_NAMESPACE)
+    findings = [*manifests.findings, *found]
+    findings.sort(key=lambda finding: (finding.path, finding.line, finding.start))
+    if arguments.format == "json":
+        document = {
+            "schema": "kronctl.validate/1",
+            "files": list(manifests.paths),
+            "kronjobs": len(kronjobs),
+            "errors": len(findings),
+            "findings": list(map(finding_document, findings)),
+            "passed_over": list(map(_skipped, others)),
+        }
+        terminal.print_json(document)
+    else:
+        for finding in findings:
+            terminal.print(*finding_lines(finding, terminal.styled))
+        for other in others if arguments.verbose else ():
+            kind = f"{other.api_version or 'no apiVersion'} {other.kind or 'no kind'}"
+            terminal.error(f"{other.file.path}:{other.line}: skipped: {kind} {other.name}")
+        skipped = f", {many(len(others), 'other')} skipped" if others else ""
+        summary = (
+            f"{many(len(findings), 'error')} in {many(len(kronjobs), 'KronJob')} "
+            f"of {many(len(manifests.paths), 'file')}{skipped}"
+        )
+        terminal.print(terminal.styled(summary, "red" if findings else "green"))
+    if any(not finding.line for finding in findings):  # of a file as a whole
+        return 2
+    return int(bool(findings))
+
+
+def _find_errors(kronjobs: list[Manifest], namespace: str) -> Iterator[Finding]:
     known: dict[str, Manifest] = {}
     for manifest in kronjobs:
-        problems = find_problems(manifest.content, namespace)
-        findings += [problem_finding(manifest, problem) for problem in problems]
+        for problem in find_problems(manifest.content, namespace):
+            yield problem_finding(manifest, problem)
         if not manifest.name:
             continue
         identity = f"{manifest.namespace or namespace}/{manifest.name}"
@@ -79,41 +88,14 @@ def validate(paths: list[str], namespace: str) -> Validation:
             message = f"{quoted(identity)} is already defined at {first.file.path}:{first.line}"
             place = manifest.place_of("metadata.name")
             fix = "leave one out, or give it another name"
-            findings.append(manifest.file.finding(Code.NAME_REPEATED, message, *place, fix))
-    findings.sort(key=lambda finding: (finding.path, finding.line, finding.start))
-    return Validation(manifests.paths, tuple(kronjobs), tuple(others), tuple(findings))
+            yield manifest.file.finding(Code.NAME_REPEATED, message, *place, fix)
 
 
-def _print(validation: Validation, terminal: Terminal, *, is_verbose: bool) -> None:
-    for finding in validation.findings:
-        terminal.print(*finding_lines(finding, terminal.styled))
-    if is_verbose:
-        for other in validation.others:
-            kind = f"{other.api_version or 'no apiVersion'} {other.kind or 'no kind'}"
-            terminal.error(f"{other.file.path}:{other.line}: skipped: {kind} {other.name}")
-    errors = len(validation.findings)
-    skipped = f", {many(len(validation.others), 'other')} skipped" if validation.others else ""
-    summary = (
-        f"{many(errors, 'error')} in {many(len(validation.kronjobs), 'KronJob')} "
-        f"of {many(len(validation.files), 'file')}{skipped}"
-    )
-    terminal.print(terminal.styled(summary, "red" if errors else "green"))
-
-
-def _document(validation: Validation) -> Object:
+def _skipped(manifest: Manifest) -> Object:
     return {
-        "files": list(validation.files),
-        "kronjobs": len(validation.kronjobs),
-        "errors": len(validation.findings),
-        "findings": [finding_document(finding) for finding in validation.findings],
-        "passed_over": [
-            {
-                "api_version": other.api_version,
-                "kind": other.kind,
-                "name": other.name,
-                "path": other.file.path,
-                "line": other.line,
-            }
-            for other in validation.others
-        ],
+        "api_version": manifest.api_version,
+        "kind": manifest.kind,
+        "name": manifest.name,
+        "path": manifest.file.path,
+        "line": manifest.line,
     }
