@@ -7,8 +7,7 @@ import time
 import pytest
 
 from kron.core.instant import from_text, to_text
-from kron.kube.resource.kronjob import read_kronjob
-from kron.kube.resource.problem import InvalidSpec
+from kron.kube.resource.kronjob import InvalidSpec, read_kronjob
 from tests.cluster.api import Object
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kronjobs import NEVER, KronJobs, job_template

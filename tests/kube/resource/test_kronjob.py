@@ -17,8 +17,7 @@ from kron.core.parser import parse_schedule
 from kron.core.policy import Concurrency
 from kron.core.tokens import forbidden_characters
 from kron.jobs.entry import read_schedule
-from kron.kube.resource.kronjob import KronJob, read_kronjob, read_metadata
-from kron.kube.resource.problem import InvalidSpec
+from kron.kube.resource.kronjob import InvalidSpec, KronJob, read_kronjob, read_metadata
 from tests.kube.resource.bad_specs import GOOD_SPECS, good_kronjob, merged
 from tests.soak import examples
 

@@ -23,9 +23,8 @@ from kron.kube.kronctl.cluster import (
 )
 from kron.kube.kronctl.manifest import Manifest, read_manifests
 from kron.kube.resource.kronjob import KIND, KronJob, find_problems, read_kronjob
-from kron.kube.resource.problem import FieldProblem
 from kron.kube.resource.schema.definition import GROUP
-from kron.kube.resource.schema.validate import check_metadata
+from kron.kube.resource.schema.validate import FieldProblem, check_metadata
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

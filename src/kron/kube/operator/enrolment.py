@@ -20,8 +20,7 @@ from kron.kube.operator.pending import PendingJob
 from kron.kube.operator.roster import ClusterRoster, Key
 from kron.kube.operator.starter import JobStarter
 from kron.kube.operator.status_writer import TIDY_DELAY_S, StatusWriter
-from kron.kube.resource.kronjob import KronJob, read_kronjob, read_metadata
-from kron.kube.resource.problem import InvalidSpec
+from kron.kube.resource.kronjob import InvalidSpec, KronJob, read_kronjob, read_metadata
 from kron.kube.resource.run import read_run
 from kron.kube.resource.status import Status, status_from_json
 from kron.logs.event import Event

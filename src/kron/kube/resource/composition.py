@@ -14,8 +14,8 @@ from kron.core.errors import Problem
 from kron.core.frozen import Frozen
 from kron.core.tokens import Modifier, format_number, scan, written
 from kron.kube.api_object import member
-from kron.kube.resource.problem import FieldProblem
 from kron.kube.resource.schema.rules import PARAMETERS_OF
+from kron.kube.resource.schema.validate import FieldProblem
 
 SCHEDULE = "spec.schedule"
 _NUMBERS = ("shape", "lambda")
@@ -32,13 +32,10 @@ class Piece(Frozen):
 
 
 class Composition(Frozen):
-    """The whole text, in pieces."""
-
     pieces: tuple[Piece, ...]
 
     @property
     def text(self) -> str:
-        """The schedule text with everything that the spec says."""
         return "".join([piece.text for piece in self.pieces])
 
     def locate(self, problem: Problem) -> FieldProblem:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from kron.core.errors import Code, KronError, ParseError, visible
+from kron.core.errors import SHOWN_PROBLEMS, Code, KronError, ParseError, visible
 from kron.core.frozen import Frozen, derived
 from kron.core.schedule import Schedule
 from kron.core.tokens import is_fuzzy
@@ -13,9 +13,8 @@ from kron.engine.job import Job
 from kron.jobs.entry import read_schedule
 from kron.kube.api_object import integer, member, text
 from kron.kube.resource.composition import SCHEDULE, compose
-from kron.kube.resource.problem import FieldProblem, InvalidSpec
 from kron.kube.resource.schema.definition import GROUP, VERSION
-from kron.kube.resource.schema.validate import check, check_metadata, check_spec
+from kron.kube.resource.schema.validate import FieldProblem, check, check_metadata, check_spec
 
 API_VERSION = f"{GROUP}/{VERSION}"
 KIND = "KronJob"
@@ -28,8 +27,6 @@ _NAMES = ("metadata", "metadata.name", "metadata.namespace")
 
 
 class Metadata(Frozen):
-    """A KronJob's names, and which version of it this is."""
-
     namespace: str
     name: str
     uid: str
@@ -63,6 +60,19 @@ class KronJob(Frozen):
     def identity(self) -> str:
         """What seeds are made from: the same after a restore from Git."""
         return f"{self.namespace}/{self.name}"
+
+
+class InvalidSpec(KronError):  # noqa: N818 (the name of the condition that it becomes)
+    """A resource that is not a valid KronJob, with all of its problems."""
+
+    def __init__(self, problems: Iterable[FieldProblem]) -> None:
+        self.problems = tuple(problems)[:SHOWN_PROBLEMS]
+        first = self.problems[0]
+        super().__init__(first.code, f"{first.path}: {first.message}", fix=first.fix)
+        self.args = (self.problems,)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.problems))
 
 
 def read_metadata(obj: object) -> Metadata:

@@ -18,8 +18,7 @@ from kron.core.policy import Concurrency
 from kron.core.seed import Strategy
 from kron.core.window import Mode
 from kron.engine.actions import Outcome
-from kron.kube.resource.kronjob import find_problems, read_kronjob
-from kron.kube.resource.problem import InvalidSpec
+from kron.kube.resource.kronjob import InvalidSpec, find_problems, read_kronjob
 from kron.kube.resource.schema.definition import SPEC, SchemaField, root_schema
 from kron.kube.resource.schema.rules import (
     DURATION,

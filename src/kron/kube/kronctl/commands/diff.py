@@ -14,8 +14,7 @@ from kron.kube.api_object import Object
 from kron.kube.client.resources import KRONJOBS
 from kron.kube.kronctl.cluster import check_source, context_namespace, find, reach
 from kron.kube.kronctl.kronjobs import FoundKronJob, add_source, read_files
-from kron.kube.resource.kronjob import read_kronjob
-from kron.kube.resource.problem import InvalidSpec
+from kron.kube.resource.kronjob import InvalidSpec, read_kronjob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from kron.kube.api_object import Object, member
 from kron.kube.client.resources import KRONJOBS
 from kron.kube.kronctl.cluster import check_source, find_all
 from kron.kube.kronctl.kronjobs import add_source, note_namespace, read_files
-from kron.kube.resource.kronjob import KronJob, read_kronjob
-from kron.kube.resource.problem import InvalidSpec
+from kron.kube.resource.kronjob import InvalidSpec, KronJob, read_kronjob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

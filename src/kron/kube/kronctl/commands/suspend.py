@@ -14,8 +14,7 @@ from kron.kube.api_object import Object, member
 from kron.kube.client.errors import ApiError, is_gone
 from kron.kube.client.resources import KRONJOBS
 from kron.kube.kronctl.cluster import Name, add_cluster, name_of, reach
-from kron.kube.resource.kronjob import read_kronjob
-from kron.kube.resource.problem import InvalidSpec
+from kron.kube.resource.kronjob import InvalidSpec, read_kronjob
 from kron.kube.resource.schema.rules import is_match, says_policy
 
 TYPE_CHECKING = False

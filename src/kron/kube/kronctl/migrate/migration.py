@@ -21,9 +21,8 @@ from kron.kube.api_object import Object, member, text
 from kron.kube.kronctl.migrate.clock_changes import daylight_difference
 from kron.kube.kronctl.migrate.dialect import translate
 from kron.kube.resource.kronjob import API_VERSION, KIND, find_problems
-from kron.kube.resource.problem import FieldProblem
 from kron.kube.resource.schema.definition import FieldType, SchemaField
-from kron.kube.resource.schema.validate import METADATA_NAMES, TEXTS, check_value
+from kron.kube.resource.schema.validate import METADATA_NAMES, TEXTS, FieldProblem, check_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

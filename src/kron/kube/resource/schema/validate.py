@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from kron.core.errors import Code, did_you_mean, quoted
-from kron.kube.resource.problem import FieldProblem
+from kron.core.frozen import Frozen
 from kron.kube.resource.schema.definition import (
     GROUP,
     LONGEST_NAME,
@@ -63,8 +63,20 @@ _TYPES: dict[FieldType, tuple[Any, str]] = {
 """The values of each type in Python, and what they are called."""
 
 
+class FieldProblem(Frozen):
+    """One problem, at a path such as `spec.window.duration`."""
+
+    path: str
+    message: str
+    fix: str = ""
+    code: Code = Code.FIELD_VALUE
+
+    def __str__(self) -> str:
+        fix = f" ({self.fix})" if self.fix else ""
+        return f"{self.path}: {self.message}{fix}"
+
+
 def check(obj: object) -> list[FieldProblem]:
-    """Everything in an object that its schema does not allow."""
     if not isinstance(obj, dict):
         return [_wrong_type("", FieldType.OBJECT, obj)]
     return [*_unknown("", obj, _TOP), *_type(obj), *check_metadata(obj), *check_spec(obj)]
@@ -124,7 +136,6 @@ def _name(path: str, value: object, longest: int, rule: str) -> Iterator[FieldPr
 
 
 def check_value(path: str, field: SchemaField, value: object) -> Iterator[FieldProblem]:
-    """What is wrong with the value of a declared field."""
     wrong = _wrong_value(path, field, value)
     if wrong is not None:
         yield wrong
