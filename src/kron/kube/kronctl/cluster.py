@@ -40,7 +40,6 @@ class Name(Frozen):
 
 
 def add_cluster(parser: _ActionsContainer, *, all_namespaces: bool = False) -> None:
-    """Options for the cluster and its namespaces."""
     group = parser.add_argument_group("cluster")
     group.add_argument(
         "--kubeconfig",
@@ -95,7 +94,7 @@ def reach(
 
     import kron
 
-    access = _access(arguments)
+    access = access_of(arguments)
     from kron.kube.client.client import Client
 
     async def ask() -> Answer:
@@ -120,12 +119,7 @@ def is_unknown(error: KronError) -> bool:
     return isinstance(error, ApiError) and error.status == NOT_FOUND and not is_gone(error)
 
 
-def context_namespace(arguments: Namespace) -> str:
-    """The namespace of the kubeconfig's context."""
-    return _access(arguments).namespace
-
-
-def _access(arguments: Namespace) -> Access:
+def access_of(arguments: Namespace) -> Access:
     check_extra()
     from kron.kube.client.access import find_access
 

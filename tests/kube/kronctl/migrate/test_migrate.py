@@ -17,10 +17,9 @@ from kron.core.gap import shortest_gap
 from kron.core.instant import from_text
 from kron.core.parser import parse_schedule
 from kron.core.year import LEAP_YEAR, Year
-from kron.kube.kronctl.commands.migrate import _is_confirmed, _warnings
+from kron.kube.kronctl.commands.migrate import _is_confirmed, _warnings, rendered
 from kron.kube.kronctl.manifest import read_manifests
 from kron.kube.kronctl.migrate.migration import Migration, migrate
-from kron.kube.kronctl.migrate.rendering import rendered
 from kron.kube.resource.kronjob import find_problems
 from tests.kube.kronctl.command import Kronctl
 from tests.kube.kronctl.manifests import cronjob

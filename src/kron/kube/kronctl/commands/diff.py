@@ -12,7 +12,7 @@ from kron.engine.job import Job
 from kron.jobs.source import STANDARD_INPUT
 from kron.kube.api_object import Object
 from kron.kube.client.resources import KRONJOBS
-from kron.kube.kronctl.cluster import check_source, context_namespace, find, reach
+from kron.kube.kronctl.cluster import access_of, check_source, find, reach
 from kron.kube.kronctl.kronjobs import FoundKronJob, add_source, read_files
 from kron.kube.resource.kronjob import InvalidSpec, read_kronjob
 
@@ -52,7 +52,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
 def _sides(arguments: Namespace) -> tuple[dict[str, Job], dict[str, Job]]:
     paths = arguments.paths
     if arguments.file and not paths:
-        namespace = arguments.namespace or context_namespace(arguments)
+        namespace = arguments.namespace or access_of(arguments).namespace
         found = read_files(arguments.file, namespace)
         after = _jobs(found)
         return _in_cluster(arguments, found), after

@@ -20,10 +20,6 @@ from kron.kube.kronctl.cluster import check_source, find_all
 from kron.kube.kronctl.kronjobs import add_source, note_namespace, read_files
 from kron.kube.resource.kronjob import InvalidSpec, KronJob, read_kronjob
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 DESCRIPTION = """\
 List KronJobs with their next run, how the last period ended and how many of their Jobs are active.
 A suspended KronJob has no next run, and neither has one whose constraints reject its next twenty
@@ -54,13 +50,13 @@ class ListedKronJob(Frozen):
     def identity(self) -> str:
         return f"{self.content['metadata']['namespace']}/{self.name}"
 
-    def status(self, key: str) -> Any:
-        return member(self.content, "status").get(key)
+    @property
+    def status(self) -> Object:
+        return member(self.content, "status")
 
     @property
     def active(self) -> int:
-        """How many of its Jobs have not finished."""
-        active = self.status("active")
+        active = self.status.get("active")
         return len(active) if isinstance(active, list) else 0
 
 
@@ -146,7 +142,8 @@ def _row(listed: ListedKronJob, at_s: int, *, is_file: bool) -> tuple[str, ...]:
         cells = next_cells(listed.kronjob.job, listed.decision, at_s)
     if is_file:
         return listed.identity, *cells, text, f"{listed.path}:{listed.line}"
-    return listed.identity, *cells, listed.status("lastOutcome") or "", str(listed.active), text
+    last = listed.status.get("lastOutcome") or ""
+    return listed.identity, *cells, last, str(listed.active), text
 
 
 def _document(listed: ListedKronJob) -> Object:
@@ -161,8 +158,8 @@ def _document(listed: ListedKronJob) -> Object:
         "schedule": kronjob and kronjob.schedule_text,
         "timezone": kronjob and kronjob.schedule.zone.key,
         "suspended": kronjob is not None and kronjob.schedule.policy.suspend,
-        "last_period": listed.status("lastPeriodID"),
-        "last_outcome": listed.status("lastOutcome"),
+        "last_period": listed.status.get("lastPeriodID"),
+        "last_outcome": listed.status.get("lastOutcome"),
         "active": listed.active,
         **next_fields(listed.decision),
     }

@@ -12,8 +12,8 @@ from kron.console.parser import Parser, UsageError, add_at, add_format, moment_s
 from kron.console.report import many
 from kron.console.terminal import Terminal
 from kron.core.duration import SECOND_NS, parse_duration
-from kron.core.errors import Code, KronError, ParseError, did_you_mean, quoted
-from kron.core.instant import to_text
+from kron.core.errors import Code, KronError, ParseError, did_you_mean, quoted, visible
+from kron.core.instant import DAY_S, to_text
 from kron.core.limits import DEFAULT_LIMITS
 from kron.engine.agenda import open_periods
 from kron.jobs.configuration import ConfigurationError
@@ -31,12 +31,14 @@ from kron.kube.kronctl.cluster import (
 )
 from kron.kube.kronctl.kronjobs import add_source, placed
 from kron.kube.kronctl.manifest import Manifest, read_manifests
-from kron.kube.kronctl.migrate.migration import AUTO, BATCH, CRONJOB, Migration, migrate
-from kron.kube.kronctl.migrate.rendering import rendered
+from kron.kube.kronctl.migrate.migration import BATCH, CRONJOB, Migration, migrate
 from kron.kube.resource.kronjob import read_kronjob
+from kron.yaml_text.tree import load_yaml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from kron.kube.client.client import Client
     from kron.kube.kronctl.migrate.migration import Spread
 
@@ -54,7 +56,8 @@ EXAMPLES = (
     ("kronctl migrate -A -l team=data --spread auto --output out/", "from the cluster, spread"),
     ("kronctl migrate -n prod backup --apply", "replace one CronJob by a KronJob"),
 )
-_WINDOW_S = DEFAULT_LIMITS.window_days * 86_400
+_QUOTED_WORDS = ("y", "n", "yes", "no", "on", "off", "true", "false", "null", "~")
+_QUOTED_STARTS = "0123456789+-.=<"
 
 
 def add_arguments(parser: Parser) -> None:
@@ -103,12 +106,9 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         _report(migrated, terminal, now_s, is_applied=True)
         return _apply(migrated, arguments, terminal) or failed
     if arguments.format == "json":
+        shown = list(map(_document, migrated))
         terminal.print_json(
-            {
-                "schema": "kronctl.migrate/1",
-                "at": to_text(now_s),
-                "cronjobs": [_document(each) for each in migrated],
-            }
+            {"schema": "kronctl.migrate/1", "at": to_text(now_s), "cronjobs": shown}
         )
         return failed
     _report(migrated, terminal, now_s)
@@ -151,7 +151,6 @@ def _named(found: list[Manifest], names: list[Name], namespace: str) -> list[Man
 
 
 def _cronjobs_of_cluster(arguments: Namespace) -> list[Object]:
-    """The CronJobs that are named, or all of a namespace or of the cluster."""
     names = list(map(name_of, arguments.names))
     return get_all(arguments, CRONJOBS, names) if names else find_all(arguments, CRONJOBS)
 
@@ -172,14 +171,14 @@ def _check(arguments: Namespace) -> None:
 
 
 def _spread(text: str) -> Spread:
-    if text == AUTO:
+    if text == "auto":
         return "auto"
     try:
         window_ns = parse_duration(text)
     except ParseError as error:
         raise argparse.ArgumentTypeError(f"{error.message}; write a duration, or auto") from None
-    if not SECOND_NS <= window_ns <= _WINDOW_S * SECOND_NS:
-        days = DEFAULT_LIMITS.window_days
+    days = DEFAULT_LIMITS.window_days
+    if not SECOND_NS <= window_ns <= days * DAY_S * SECOND_NS:
         raise argparse.ArgumentTypeError(f"{quoted(text)} is not between 1s and {days} days")
     return window_ns
 
@@ -187,7 +186,6 @@ def _spread(text: str) -> Spread:
 def _report(
     migrated: list[Migration], terminal: Terminal, now_s: int, *, is_applied: bool = False
 ) -> None:
-    """Print all notes and errors on standard error."""
     without_zone = 0
     for migration in migrated:
         for note in migration.notes:
@@ -228,6 +226,42 @@ def _warnings(cronjob: Object, manifest: Object, now_s: int) -> Iterator[str]:
                 f"{to_text(decision.window_end_s)} to avoid that"
             )
             return
+
+
+def rendered(manifest: Object, notes: tuple[str, ...] = ()) -> str:
+    """A document, with the notes as comments above it."""
+    yaml = load_yaml("manifests", "kube")
+    text: str = yaml.dump(
+        manifest,
+        Dumper=_dumper(yaml),
+        sort_keys=False,
+        default_flow_style=False,
+        allow_unicode=True,
+        width=10_000,
+    )
+    comments = "".join(f"# {visible(note)}\n" for note in notes)
+    return f"---\n{comments}{text}"
+
+
+def _dumper(yaml: Any) -> Any:
+    base = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+    class Dumper(base):  # type: ignore[misc, valid-type]
+        def ignore_aliases(self, _: object) -> bool:
+            return True
+
+    Dumper.add_representer(str, _represented)
+    return Dumper
+
+
+def _represented(dumper: Any, text: str) -> Any:
+    """YAML readers disagree about some words without quotes, so these get quotes."""
+    style = None
+    if "\n" in text and text.isascii() and not any(c.isspace() and c not in " \n" for c in text):
+        style = "|"
+    elif text[:1] in _QUOTED_STARTS or text.lower() in _QUOTED_WORDS:
+        style = '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 def _files(directory: str, migrations: list[Migration]) -> dict[str, Migration]:

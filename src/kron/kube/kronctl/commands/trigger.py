@@ -29,8 +29,13 @@ EXAMPLES = (
     ("kronctl trigger prod/backup", "start it, and print the name of its Job"),
     ("kronctl trigger backup -n prod --wait && echo done", "wait for its end"),
 )
-COMPLETE, FAILED, DELETED = "complete", "failed", "deleted"
-"""How a Job ends."""
+_SAID = {
+    None: "follow it with: kubectl logs -n {job.namespace} -f job/{job.name}",
+    "complete": "job {job.name} is complete",
+    "failed": "job {job.name} failed: kubectl logs -n {job.namespace} job/{job.name}",
+    "deleted": "job {job.name} was deleted before it ended",
+}
+"""What is printed about a Job, by how it has ended; None if nobody waits for that."""
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 """Without vowels, so that they form no words, and without letters that are easily misread."""
 _MOST_LETTERS = 6
@@ -56,13 +61,11 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
             terminal.print(f"job {made.name}")
         outcome = await _outcome(client, made, terminal) if arguments.wait else None
         if is_text:
-            terminal.error(_said(made, outcome))
+            terminal.error(_SAID[outcome].format(job=made))
         else:
-            document = {"schema": "kronctl.trigger/1", "namespace": made.namespace}
-            terminal.print_json(
-                {**document, "name": name.name, "job": made.name, "outcome": outcome}
-            )
-        return int(outcome not in (None, COMPLETE))
+            place = {"namespace": made.namespace, "name": name.name, "job": made.name}
+            terminal.print_json({"schema": "kronctl.trigger/1", **place, "outcome": outcome})
+        return int(outcome not in (None, "complete"))
 
     return reach(arguments, trigger)
 
@@ -87,7 +90,6 @@ async def _make(client: Client, name: Name) -> Object:
 
 
 async def _outcome(client: Client, name: Name, terminal: Terminal) -> str:
-    """How the Job has ended, once it has."""
     import asyncio
 
     with Progress(terminal, f"waiting for {name.name}, seconds:") as progress:
@@ -96,19 +98,9 @@ async def _outcome(client: Client, name: Name, terminal: Terminal) -> str:
         while True:
             job = await find(client, JOBS, name.namespace, name.name)
             if job is None:
-                return DELETED
+                return "deleted"
             ended = read_run(job)
             if ended.is_finished:
-                return FAILED if ended.is_failed else COMPLETE
+                return "failed" if ended.is_failed else "complete"
             progress.reach(int(loop.time() - began_s))
             await asyncio.sleep(_LOOK_S)
-
-
-def _said(job: Name, outcome: str | None) -> str:
-    if outcome is None:
-        return f"follow it with: kubectl logs -n {job.namespace} -f job/{job.name}"
-    if outcome == DELETED:
-        return f"job {job.name} was deleted before it ended"
-    if outcome == FAILED:
-        return f"job {job.name} failed: kubectl logs -n {job.namespace} job/{job.name}"
-    return f"job {job.name} is complete"

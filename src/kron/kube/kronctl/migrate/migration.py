@@ -36,7 +36,6 @@ BATCH = "batch"
 SCHEDULED_ANNOTATION = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
-AUTO = "auto"
 _SHARE = 10
 """A proposed window is a tenth of the shortest gap."""
 _LONGEST_S = 3_600
@@ -109,7 +108,6 @@ class Migration(Frozen):
 
     @property
     def title(self) -> str:
-        """Its name in messages."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
