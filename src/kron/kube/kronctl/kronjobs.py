@@ -32,11 +32,8 @@ if TYPE_CHECKING:
 
 
 class FoundKronJob(Frozen):
-    """A KronJob and where it was found."""
-
     kronjob: KronJob
     content: Object
-    """The whole object."""
     path: str = ""
     line: int = 0
     is_placed: bool = True
@@ -44,7 +41,6 @@ class FoundKronJob(Frozen):
 
     @property
     def subject(self) -> Subject:
-        """The KronJob as the answers about times need it."""
         kronjob = self.kronjob
         return Subject(
             kronjob.name,
@@ -58,7 +54,6 @@ class FoundKronJob(Frozen):
 
 
 def add_files(parser: _ActionsContainer) -> None:
-    """`-f`, repeatable."""
     parser.add_argument(
         "-f",
         "--file",
@@ -72,7 +67,6 @@ def add_files(parser: _ActionsContainer) -> None:
 
 
 def add_source(parser: _ActionsContainer, *, all_namespaces: bool = False) -> None:
-    """Options for files or a cluster."""
     add_files(parser)
     add_cluster(parser, all_namespaces=all_namespaces)
 
@@ -94,7 +88,6 @@ def placed(content: Object, namespace: str | None) -> Object:
 
 
 def problem_finding(manifest: Manifest, problem: FieldProblem) -> Finding:
-    """A problem of a field at its place in the file."""
     where = problem.path or "this object"
     place = manifest.place_of(problem.path, at_key=problem.code is Code.FIELD_UNKNOWN)
     place = manifest.column_of(problem.path, place, problem.message)
@@ -135,7 +128,6 @@ def note_namespace(found: Sequence[FoundKronJob], terminal: Terminal) -> None:
 
 
 def find_subject(arguments: Namespace, terminal: Terminal) -> Subject:
-    """The KronJob that the command line names, from a file or from the cluster."""
     check_source(arguments)
     if not arguments.file:
         if arguments.name is None:
@@ -155,7 +147,6 @@ def find_subject(arguments: Namespace, terminal: Terminal) -> Subject:
 
 
 def pick(known: Sequence[FoundKronJob], name: Name) -> FoundKronJob:
-    """The one KronJob of this name."""
     found = [
         each
         for each in known

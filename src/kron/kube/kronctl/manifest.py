@@ -28,7 +28,7 @@ _LISTS = (_LIST, "KronJobList", "CronJobList")
 
 
 class Manifest(Frozen):
-    """One object of a file."""
+    """One object of a file. Its kind, API version, name and namespace are '' if it has none."""
 
     file: FileText
     root: YamlNode
@@ -36,22 +36,18 @@ class Manifest(Frozen):
 
     @property
     def kind(self) -> str:
-        """Its kind, or ''."""
         return text(self.content, "kind")
 
     @property
     def api_version(self) -> str:
-        """Its group and version, or ''."""
         return text(self.content, "apiVersion")
 
     @property
     def name(self) -> str:
-        """Its name, or ''."""
         return text(member(self.content, "metadata"), "name")
 
     @property
     def namespace(self) -> str:
-        """The namespace that it names, or ''."""
         return text(member(self.content, "metadata"), "namespace")
 
     def is_meant_as(self, kind: str, group: str) -> bool:
@@ -64,7 +60,6 @@ class Manifest(Frozen):
 
     @property
     def line(self) -> int:
-        """Where it begins."""
         return self.file.line_of(self.root.start)
 
     def place_of(self, path: str, *, at_key: bool = False) -> TextRange:

@@ -28,8 +28,6 @@ _SPARE_S = 60
 
 
 class JobRun(Frozen):
-    """A Job as the operator sees it."""
-
     namespace: str
     name: str
     uid: str

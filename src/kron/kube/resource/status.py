@@ -18,8 +18,6 @@ MOST_ACTIVE = 1_000
 
 
 class Condition(Frozen):
-    """Whether something is true, since when, and why."""
-
     type: str
     status: bool
     reason: str
@@ -37,8 +35,6 @@ class ActiveRun(Frozen):
 
 
 class Status(Frozen):
-    """All of a KronJob's status."""
-
     generation: int = 0
     """The generation of the spec that it is about."""
     ledger: Ledger | None = None

@@ -50,7 +50,6 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
 
 
 def change_all(arguments: Namespace, terminal: Terminal, *, schema: str, suspended: bool) -> int:
-    """Suspend or resume every KronJob that is named, and report each."""
     names = list(map(name_of, arguments.names))
 
     async def change(client: Client, default: str) -> int:

@@ -79,7 +79,6 @@ class SchemaField(Frozen):
 
 
 def definition() -> Object:
-    """The definition as JSON values."""
     path = os.path.join(os.path.dirname(__file__), "definition.json")  # noqa: PTH118,PTH120
     with open(path, "rb") as file:  # noqa: PTH123 (kronctl starts without pathlib)
         found: Object = json.load(file)
@@ -87,7 +86,6 @@ def definition() -> Object:
 
 
 def root_schema() -> Object:
-    """The schema of a whole KronJob."""
     found: Object = definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     return found
 
