@@ -150,11 +150,8 @@ def _scalar(node: YamlNode) -> object:
     """The value of a scalar: by its tag or, if it has neither tag nor quotes, by its form."""
     if node.tag in ("", "!") and not node.style:
         return resolved(node.value)
-    if node.tag in _PLAIN_TAGS:
-        return node.value
     kind = node.tag.removeprefix(_TAG)
-    value = resolved(node.value)
-    if kind in _KINDS and isinstance(value, _KINDS[kind]):
+    if kind in _KINDS and isinstance(value := resolved(node.value), _KINDS[kind]):
         return value
     _check_tag(node)
     return node.value

@@ -44,9 +44,8 @@ class Composition(Frozen):
         place = min(bisect_right(ends, problem.start), len(ends) - 1)
         found = self.pieces[place]
         start = ends[place] - len(found.text)
-        message = problem.message
-        if found.path == SCHEDULE:
-            message = f"column {found.offset + problem.start - start + 1}: {message}"
+        column = f"column {found.offset + problem.start - start + 1}: "
+        message = f"{column if found.path == SCHEDULE else ''}{problem.message}"
         return FieldProblem(found.path, message, problem.fix, problem.code)
 
 
@@ -55,11 +54,10 @@ def compose(spec: Mapping[str, object]) -> Composition | None:
     schedule = spec.get("schedule")
     if not isinstance(schedule, str):
         return None
-    zone = spec.get("timezone")
     constraints = member(spec, "constraints")
     pieces = [
         *_with_policy(schedule, _policy(member(spec, "policy"))),
-        *_modifier("tz", "spec.timezone", [_said("spec.timezone", zone)]),
+        *_modifier("tz", "spec.timezone", [_said("spec.timezone", spec.get("timezone"))]),
         *_modifier("win", "spec.window", _window(member(spec, "window"))),
         *_modifier("dist", "spec.distribution", _distribution(member(spec, "distribution"))),
         *_modifier("seed", "spec.seed", _seed(member(spec, "seed"))),
@@ -73,15 +71,10 @@ def _modifier(
     name: str, path: str, arguments: Sequence[Piece | None], separator: str = ","
 ) -> list[Piece]:
     """A modifier with those of its arguments that are set, if any is."""
-    pieces = [Piece(f" @{name}(", path), *_joined(path, arguments, separator), Piece(")", path)]
-    return pieces if len(pieces) > 2 else []
-
-
-def _joined(path: str, arguments: Sequence[Piece | None], separator: str) -> list[Piece]:
     pieces: list[Piece] = []
     for argument in filter(None, arguments):
         pieces += [Piece(separator, path), argument]
-    return pieces[1:]
+    return [Piece(f" @{name}(", path), *pieces[1:], Piece(")", path)] if pieces else []
 
 
 def _said(path: str, value: object, key: str = "") -> Piece | None:
@@ -126,11 +119,8 @@ def _seed(seed: Mapping[str, object]) -> list[Piece | None]:
 def _policy(policy: Mapping[str, object]) -> list[Piece]:
     suspend = policy.get("suspend")
     values = {**policy, "suspend": str(suspend).lower() if isinstance(suspend, bool) else None}
-    said = [
-        _said(f"spec.policy.{key}", values.get(key), key)
-        for key in ("concurrency", "deadline", "suspend")
-    ]
-    return [piece for piece in said if piece]
+    keys = ("concurrency", "deadline", "suspend")
+    return list(filter(None, [_said(f"spec.policy.{key}", values.get(key), key) for key in keys]))
 
 
 def _with_policy(schedule: str, arguments: list[Piece]) -> list[Piece]:
@@ -139,20 +129,16 @@ def _with_policy(schedule: str, arguments: list[Piece]) -> list[Piece]:
     The keys of a policy are independent: a job whose text says `@policy(deadline=1h)` can still be
     suspended by `spec.policy.suspend`.
     """
-    own = _own_policy(schedule) if arguments else None
-    if own is None:
+    found: list[Modifier] = []
+    if arguments and "@policy(" in schedule:
+        found = [modifier for modifier in scan(schedule, [])[1] if modifier.name == "policy"]
+    if len(found) != 1 or not found[0].body.text:
         return [Piece(schedule, SCHEDULE), *_modifier("policy", "spec.policy", arguments)]
-    end = own.body.start + len(own.body.text)
-    head, tail = Piece(schedule[:end], SCHEDULE), Piece(schedule[end:], SCHEDULE, end)
-    return [head, Piece(",", "spec.policy"), *_joined("spec.policy", arguments, ","), tail]
-
-
-def _own_policy(schedule: str) -> Modifier | None:
-    if "@policy(" not in schedule:
-        return None
-    _, modifiers = scan(schedule, [])
-    found = [modifier for modifier in modifiers if modifier.name == "policy"]
-    return found[0] if len(found) == 1 and found[0].body.text else None
+    end = found[0].body.start + len(found[0].body.text)
+    pieces = [Piece(schedule[:end], SCHEDULE)]
+    for argument in arguments:
+        pieces += [Piece(",", "spec.policy"), argument]
+    return [*pieces, Piece(schedule[end:], SCHEDULE, end)]
 
 
 def _clauses(name: str, constraints: Mapping[str, object]) -> list[Piece]:

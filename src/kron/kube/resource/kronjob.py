@@ -22,8 +22,8 @@ KIND = "KronJob"
 DEFAULT_SUCCESSFUL_LIMIT = 3
 DEFAULT_FAILED_LIMIT = 1
 
-_KEPT_SCHEDULES = 4096
 _NAMES = ("metadata", "metadata.name", "metadata.namespace")
+_ENGINE_SAYS_MORE = (Code.FIELD_FORM, Code.VALUE_UNKNOWN)
 
 
 class Metadata(Frozen):
@@ -157,15 +157,12 @@ def _join(problems: list[FieldProblem], found: list[FieldProblem]) -> None:
     problems += [problem for problem in found if not _is_under(problem.path, known)]
 
 
-_ENGINE_SAYS_MORE = (Code.FIELD_FORM, Code.VALUE_UNKNOWN)
-
-
 def _is_under(path: str, known: set[str]) -> bool:
     """Whether a field, or one that it is part of, has a problem already."""
     return any(path == other or path.startswith((f"{other}.", f"{other}[")) for other in known)
 
 
-@lru_cache(maxsize=_KEPT_SCHEDULES)
+@lru_cache(maxsize=4096)
 def _shared_schedule(text: str) -> Schedule:
     """Thousands of jobs share a few schedules, and each schedule takes a kilobyte or two."""
     return read_schedule(text, "")

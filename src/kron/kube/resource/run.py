@@ -172,7 +172,6 @@ def _owner_uid(metadata: Object) -> str:
 
 
 def _condition(status: Object, kind: str) -> Object | None:
-    for condition in objects(status, "conditions"):
-        if condition.get("type") == kind and condition.get("status") == "True":
-            return condition
-    return None
+    conditions = objects(status, "conditions")
+    held = (each for each in conditions if (each.get("type"), each.get("status")) == (kind, "True"))
+    return next(held, None)

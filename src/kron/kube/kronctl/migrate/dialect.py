@@ -107,13 +107,12 @@ def _interval(text: str, zone: str) -> Translation:
     fix = "write the nearest cron expression, and migrate again"
     if part or odd or not minutes:
         raise _error(text, "has no cron expression: cron has whole minutes and no seconds", fix)
-    cron = ""
-    if minutes < 60 and 60 % minutes == 0:
+    hours = minutes // 60
+    if 60 % minutes == 0 and not hours:
         cron = "* * * * *" if minutes == 1 else f"*/{minutes} * * * *"
-    elif minutes % 60 == 0 and 24 % (minutes // 60) == 0:
-        hours = minutes // 60
+    elif minutes % 60 == 0 and 24 % hours == 0:
         cron = {1: "0 * * * *", 24: "0 0 * * *"}.get(hours, f"0 */{hours} * * *")
-    if not cron:
+    else:
         raise _error(text, "has no cron expression: it divides neither an hour nor a day", fix)
     every = format_duration(seconds * SECOND_NS)
     note = f"{text} is spelled {quoted(cron)}: every {every} at fixed times, not from the last run"
