@@ -32,25 +32,14 @@ if TYPE_CHECKING:
 
 
 class FoundKronJob(Frozen):
+    """A KronJob of a file."""
+
     kronjob: KronJob
     content: Object
-    path: str = ""
-    line: int = 0
-    is_placed: bool = True
+    path: str
+    line: int
+    is_placed: bool
     """Whether the manifest or `-n` names its namespace."""
-
-    @property
-    def subject(self) -> Subject:
-        kronjob = self.kronjob
-        return Subject(
-            kronjob.name,
-            kronjob.identity,
-            kronjob.schedule_text,
-            kronjob.schedule,
-            self.path,
-            self.line,
-            f"namespace {kronjob.namespace}",
-        )
 
 
 def add_files(parser: _ActionsContainer) -> None:
@@ -105,12 +94,9 @@ def read_files(paths: Sequence[str], namespace: str | None) -> list[FoundKronJob
         problems = find_problems(content) or list(check_metadata(content, is_stored=True))
         findings += [problem_finding(manifest, problem) for problem in problems]
         if not problems:
+            place = manifest.file.path, manifest.line
             is_placed = bool(manifest.namespace or namespace)
-            found.append(
-                FoundKronJob(
-                    read_kronjob(content), content, manifest.file.path, manifest.line, is_placed
-                )
-            )
+            found.append(FoundKronJob(read_kronjob(content), content, *place, is_placed))
     if findings:
         raise ConfigurationError(findings, 0)
     return found
@@ -134,16 +120,23 @@ def find_subject(arguments: Namespace, terminal: Terminal) -> Subject:
             fix = "kronctl list shows all KronJobs, and -f names a file"
             raise UsageError(Code.JOB_UNKNOWN, "no KronJob is named", fix=fix)
         [content] = get_all(arguments, KRONJOBS, [name_of(arguments.name)])
-        return FoundKronJob(read_kronjob(content), content).subject
+        return _subject(read_kronjob(content))
     known = read_files(arguments.file, arguments.namespace)
     if arguments.name is not None:
         known = [pick(known, name_of(arguments.name))]
     if len(known) == 1:
         note_namespace(known, terminal)
-        return known[0].subject
+        return _subject(known[0].kronjob, known[0].path, known[0].line)
     names = ", ".join(each.kronjob.identity for each in known[:5])
     message = f"the files have {len(known)} KronJobs" if known else "the files have no KronJob"
     raise KronError(Code.JOB_UNKNOWN, message, fix=f"name one of {names}" if known else "")
+
+
+def _subject(kronjob: KronJob, path: str = "", line: int = 0) -> Subject:
+    origin = f"namespace {kronjob.namespace}"
+    return Subject(
+        kronjob.name, kronjob.identity, kronjob.schedule_text, kronjob.schedule, path, line, origin
+    )
 
 
 def pick(known: Sequence[FoundKronJob], name: Name) -> FoundKronJob:

@@ -130,9 +130,8 @@ def _schedule(
     spec: Mapping[str, object], identity: str, problems: list[FieldProblem]
 ) -> tuple[str, Schedule | None]:
     """The spec's schedule and its text. What is wrong with it is added to the problems."""
-    if any(problem.code is Code.LIMIT for problem in problems):
-        return "", None  # something is too long to read
-    composition = compose(spec)
+    is_too_long = any(problem.code is Code.LIMIT for problem in problems)
+    composition = None if is_too_long else compose(spec)
     if composition is None:
         return "", None
     said = composition.text
@@ -173,11 +172,10 @@ def _template(spec: Mapping[str, object], problems: list[FieldProblem]) -> bytes
 
     try:
         written = json.dumps(spec.get("jobTemplate"), separators=(",", ":"), allow_nan=False)
+        return written.encode("ascii")
     except RecursionError:
         problems.append(FieldProblem("spec.jobTemplate", "it is nested too deeply"))
     except (TypeError, ValueError) as error:
         message = f"it holds what JSON does not have: {visible(str(error))[:200]}"
         problems.append(FieldProblem("spec.jobTemplate", message, "put the value in quotes"))
-    else:
-        return written.encode("ascii")
     return b""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from contextlib import suppress
 
 from kron.console.parser import Parser, UsageError, add_at, add_format
 from kron.console.questions import add_comparison_options, show_comparison
@@ -89,11 +90,8 @@ def _in_cluster(arguments: Namespace, found: list[FoundKronJob]) -> dict[str, Jo
         ]
 
     known: dict[str, Job] = {}
-    for content in reach(arguments, ask):
-        try:
-            if content is not None:
-                kronjob = read_kronjob(content)
-                known[kronjob.identity] = kronjob.job
-        except InvalidSpec:
-            pass  # it starts no runs now
+    for content in filter(None, reach(arguments, ask)):
+        with suppress(InvalidSpec):  # it starts no runs now
+            kronjob = read_kronjob(content)
+            known[kronjob.identity] = kronjob.job
     return known

@@ -144,9 +144,8 @@ def _named(found: list[Manifest], names: list[Name], namespace: str) -> list[Man
     for name in names:
         if not any(is_meant(each, name) for each in found):
             near = did_you_mean(name.name, [each.name for each in found if each.name != name.name])
-            raise KronError(
-                Code.JOB_UNKNOWN, f"the CronJob {quoted(name.text)} does not exist", near
-            )
+            message = f"the CronJob {quoted(name.text)} does not exist"
+            raise KronError(Code.JOB_UNKNOWN, message, near)
     return [each for each in found if not names or any(is_meant(each, name) for name in names)]
 
 

@@ -53,6 +53,9 @@ class MigrationStep(Enum):
         self.mark = mark
 
 
+_WRITES = (MigrationStep.CREATE, MigrationStep.REPLACE, MigrationStep.UPDATE)
+
+
 def plan(cronjob: Object, manifest: Object, kronjob: Object | None) -> tuple[MigrationStep, ...]:
     """The steps for a CronJob that becomes `manifest`; `kronjob` is the KronJob as it is now.
 
@@ -146,11 +149,7 @@ async def _make(
     """Create, replace or update the KronJob, if that is the first step; all steps."""
     kronjob = await _find(client, cronjob)
     steps = plan(cronjob, manifest, kronjob)
-    if not steps or steps[0] not in (
-        MigrationStep.CREATE,
-        MigrationStep.REPLACE,
-        MigrationStep.UPDATE,
-    ):
+    if not steps or steps[0] not in _WRITES:
         return steps
     body = _suspended(cronjob, manifest, steps[-1])
     metadata = body["metadata"]

@@ -186,11 +186,8 @@ def _schedule(spec: Object, notes: list[str], now_s: int) -> tuple[str, str, Sch
         zone = translation.zone
         notes.append(f"the zone in the schedule has become spec.timezone: {quoted(zone)}")
     if zone == "Local":
-        raise KronError(
-            Code.ZONE_UNKNOWN,
-            'the zone "Local" is the one of the host of kube-controller-manager',
-            "name that zone",
-        )
+        message = 'the zone "Local" is the one of the host of kube-controller-manager'
+        raise KronError(Code.ZONE_UNKNOWN, message, "name that zone")
     zone = "" if zone in ("UTC", "Etc/UTC") else zone
     schedule = _parsed(translation.cron, zone)
     notes += daylight_difference(schedule, now_s).notes

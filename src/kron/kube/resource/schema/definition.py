@@ -18,27 +18,25 @@ GROUP = "kron.io"
 VERSION = "v1alpha1"
 LONGEST_NAME = 52
 """A Job is called `<name>-<10 hex digits>`, and the name of a Job has at most 63 characters."""
-_KEYWORDS = frozenset(
-    (
-        "additionalProperties",
-        "default",
-        "description",
-        "enum",
-        "exclusiveMinimum",
-        "items",
-        "maxItems",
-        "maxLength",
-        "maximum",
-        "minItems",
-        "minLength",
-        "minimum",
-        "properties",
-        "required",
-        "type",
-        "x-kubernetes-preserve-unknown-fields",
-        "x-kubernetes-validations",
-    )
-)
+_KEYWORDS = {
+    "additionalProperties",
+    "default",
+    "description",
+    "enum",
+    "exclusiveMinimum",
+    "items",
+    "maxItems",
+    "maxLength",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minimum",
+    "properties",
+    "required",
+    "type",
+    "x-kubernetes-preserve-unknown-fields",
+    "x-kubernetes-validations",
+}
 """What `read_field` reads, and what only the API server needs."""
 _ANY_TEXT = {"type": "string"}
 

@@ -48,7 +48,6 @@ FUZZY = rf"{_BLANK}*[A-Za-z][A-Za-z](?s:.*)"
 MODIFIERS_WELL_FORMED = rf"{_BLANK}*(?:{_TOKEN}(?:{_BLANK}+{_TOKEN})*{_BLANK}*)?"
 """Words, and modifiers that Kron has."""
 
-
 _THEN_MODIFIERS = rf"(?:{_BLANK}+@(?s:.*)|{_BLANK}*)"
 
 FIVE_FIELDS = rf"{_BLANK}*{_WORD}(?:{_BLANK}+{_WORD}){{4}}{_THEN_MODIFIERS}"
@@ -88,10 +87,13 @@ CLAUSE = (
 )
 
 
-def shaped(pattern: str, message: str, *, code: Code = Code.FIELD_FORM) -> Rule:
-    """The rule that a text matches a pattern. The engine, if it reads the text, explains more."""
+def shaped(message: str, *patterns: str) -> Rule:
+    """The rule that a text matches one of these. The engine, if it reads it, explains more."""
     return Rule(
-        f"self.{matches(pattern)}", message, lambda text: is_match(pattern, text), code=code
+        " || ".join(f"self.{matches(pattern)}" for pattern in patterns),
+        message,
+        lambda text: any(is_match(pattern, text) for pattern in patterns),
+        code=Code.FIELD_FORM,
     )
 
 
@@ -160,9 +162,8 @@ def _has(names: list[str]) -> str:
 
 
 def _is_said(spec: Any, names: list[str]) -> bool:
-    if not has(spec, *names):
-        return False
-    return names[0] != "constraints" or bool(spec["constraints"][names[1]])
+    is_list = names[0] == "constraints"
+    return has(spec, *names) and (not is_list or bool(spec["constraints"][names[1]]))
 
 
 def belongs(parameter: str) -> Rule:
@@ -194,7 +195,7 @@ def _is_at_most_a_year(text: str) -> bool:
 
 
 DURATION_RULE = shaped(
-    DURATION, "a duration is written like 90m, 1h30m, 1.5h or 250ms; a day is 24h"
+    "a duration is written like 90m, 1h30m, 1.5h or 250ms; a day is 24h", DURATION
 )
 
 AT_MOST_A_YEAR = Rule(
@@ -212,19 +213,19 @@ MORE_THAN_NOTHING = Rule(
 )
 
 SCHEDULE_RULES = (
-    shaped(NO_CONTROL_CHARACTERS, "a schedule is one line without control characters"),
+    shaped("a schedule is one line without control characters", NO_CONTROL_CHARACTERS),
     shaped(
-        MODIFIERS_WELL_FORMED,
         "a modifier is written like @win(after,2h), without spaces, and is one of @tz, @win, "
         "@dist, @seed, @policy, @only, @avoid; for @daily and the like write daily or "
         "0 0 * * *",
+        MODIFIERS_WELL_FORMED,
     ),
-    Rule(
-        f"self.{matches(FUZZY)} || self.{matches(INTERLEAVED)} || self.{matches(FIVE_FIELDS)}",
+    shaped(
         "a schedule begins with five fields: minute, hour, day of month, month, day of week; "
         "there are no seconds and no years",
-        lambda text: any(is_match(one, text) for one in (FUZZY, INTERLEAVED, FIVE_FIELDS)),
-        code=Code.FIELD_FORM,
+        FUZZY,
+        INTERLEAVED,
+        FIVE_FIELDS,
     ),
     Rule(
         f"self.{matches(FUZZY)} || !self.{matches(FIVE_FIELDS)} || self.{matches(CRON)}",
@@ -238,9 +239,9 @@ SCHEDULE_RULES = (
 )
 
 _CLAUSE_RULE = shaped(
-    CLAUSE,
     "a clause is one of hours=8-18, dow=MON-FRI, dom=1-7, months=JAN,DEC, "
     "between=22:00-06:00, date=2026-12-25, dates=2026-12-24..2026-12-31",
+    CLAUSE,
 )
 
 RULES: dict[str, tuple[Rule, ...]] = {
@@ -257,11 +258,11 @@ RULES: dict[str, tuple[Rule, ...]] = {
         said_twice("policy.suspend", "policy"),
     ),
     "spec.schedule": SCHEDULE_RULES,
-    "spec.timezone": (shaped(ZONE, "a time zone is an IANA name such as Europe/Paris or UTC"),),
+    "spec.timezone": (shaped("a time zone is an IANA name such as Europe/Paris or UTC", ZONE),),
     "spec.window.duration": (DURATION_RULE, AT_MOST_A_YEAR),
     "spec.distribution": tuple(map(belongs, PARAMETERS_OF)),
     "spec.distribution.params.sigma": (DURATION_RULE, MORE_THAN_NOTHING),
-    "spec.seed.salt": (shaped(NO_CONTROL_CHARACTERS, "a salt has no control characters"),),
+    "spec.seed.salt": (shaped("a salt has no control characters", NO_CONTROL_CHARACTERS),),
     "spec.constraints.only[]": (_CLAUSE_RULE,),
     "spec.constraints.avoid[]": (_CLAUSE_RULE,),
     "spec.policy.deadline": (DURATION_RULE,),
