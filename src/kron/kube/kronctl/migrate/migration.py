@@ -114,21 +114,10 @@ class Migration(Frozen):
 def migrate(cronjob: Object, *, spread: Spread = None, now_s: int) -> Migration:
     """The KronJob for a CronJob. The notes on clock changes are about the year from `now_s` on."""
     notes: list[str] = []
-    problems = list(check_value("", _CRONJOB, cronjob))
-    if problems:
-        spec = member(cronjob, "spec")
-        if text(spec, "schedule"):
-            with suppress(KronError):
-                _schedule(spec, notes, now_s)
-        return Migration(cronjob, None, tuple(notes), _listed(problems))
     try:
         manifest = _manifest(cronjob, notes, spread, now_s)
     except KronError as error:
         reason = f"{error.message} ({error.fix})" if error.fix else error.message
-        return Migration(cronjob, None, tuple(notes), reason)
-    problems = find_problems(manifest)
-    if problems:
-        reason = f"its KronJob would not be valid: {_listed(problems)}"
         return Migration(cronjob, None, tuple(notes), reason)
     return Migration(cronjob, manifest, tuple(notes))
 
@@ -138,7 +127,13 @@ def _listed(problems: list[FieldProblem]) -> str:
 
 
 def _manifest(cronjob: Object, notes: list[str], spread: Spread, now_s: int) -> Object:
-    spec = cronjob["spec"]
+    problems = list(check_value("", _CRONJOB, cronjob))
+    spec = member(cronjob, "spec")
+    if problems:
+        if text(spec, "schedule"):
+            with suppress(KronError):
+                _schedule(spec, notes, now_s)
+        raise KronError(Code.FIELD_VALUE, _listed(problems))
     cron, zone, schedule = _schedule(spec, notes, now_s)
     made: Object = {"schedule": cron}
     if zone:
@@ -151,12 +146,13 @@ def _manifest(cronjob: Object, notes: list[str], spread: Spread, now_s: int) -> 
             made[limit] = spec[limit]
     made["jobTemplate"] = _template(spec, notes)
     _note_lifetime(made, notes)
-    return {
-        "apiVersion": API_VERSION,
-        "kind": KIND,
-        "metadata": _metadata(cronjob["metadata"], notes),
-        "spec": made,
-    }
+    metadata = _metadata(cronjob["metadata"], notes)
+    manifest = {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": made}
+    problems = find_problems(manifest)
+    if problems:
+        message = f"its KronJob would not be valid: {_listed(problems)}"
+        raise KronError(Code.FIELD_VALUE, message)
+    return manifest
 
 
 def _note_left_out(
