@@ -86,7 +86,6 @@ class YamlNode:
 
     @property
     def is_scalar(self) -> bool:
-        """Whether it is a scalar itself."""
         return self.type is NodeType.SCALAR
 
     @property
@@ -100,12 +99,14 @@ class YamlNode:
         return self.is_scalar and not self.style and self.value in NULLS
 
     def pairs(self) -> Iterator[tuple[YamlNode, YamlNode]]:
-        """The keys and values of a mapping."""
         return zip(self.children[::2], self.children[1::2], strict=True)
 
     def get(self, key: str) -> tuple[YamlNode, YamlNode] | None:
-        """The pair with this key. Keys are compared as they are spelled: `on` is no boolean."""
-        for name, value in self.pairs():
+        """The pair with this key, if it is a mapping that has it.
+
+        Keys are compared as they are spelled: `on` is no boolean.
+        """
+        for name, value in self.pairs() if self.type is NodeType.MAPPING else ():
             if name.is_scalar and name.value == key:
                 return name, value
         return None

@@ -145,8 +145,7 @@ def _harmless(line: str) -> str:
 def _print_table(compilation: Compilation, terminal: Terminal, *, is_written: bool) -> None:
     rows = []
     for workflow in compilation.workflows:
-        lines = [each.slot.line for each in workflow.schedules]
-        lines = workflow.lines_after() if is_written else lines
+        lines = workflow.lines(after_edits=is_written)
         for each, number in zip(workflow.schedules, lines, strict=True):
             if each.expression:
                 place = f"{workflow.path}:{number}"
@@ -208,17 +207,18 @@ def _file_document(workflow: Workflow, *, is_written: bool) -> dict[str, object]
         "current": workflow.is_current,
         "written": is_written and not workflow.is_current,
         "diff": workflow.difference(),
-        "schedules": [_schedule_document(each) for each in workflow.schedules],
+        "schedules": [_schedule_document(each, workflow) for each in workflow.schedules],
     }
 
 
-def _schedule_document(schedule: WorkflowSchedule) -> dict[str, object]:
+def _schedule_document(schedule: WorkflowSchedule, workflow: Workflow) -> dict[str, object]:
+    line, column = workflow.place_of(schedule)
     return {
-        "line": schedule.slot.line,
-        "column": schedule.slot.column + 1,
+        "line": line,
+        "column": column,
         "expression": schedule.expression or None,
         "identifier": schedule.identifier or None,
-        "found": schedule.slot.value,
+        "found": schedule.slot.node.value,
         "cron": schedule.cron,
         "timezone": schedule.schedule.zone.key,
         "meaning": describe(schedule.schedule),

@@ -64,17 +64,14 @@ class Compilation(Frozen):
 
     @property
     def errors(self) -> list[Finding]:
-        """What is wrong."""
         return [each for each in self.findings if each.severity is Severity.ERROR]
 
     @property
     def outdated(self) -> list[Workflow]:
-        """The files that would be written."""
         return [each for each in self.workflows if not each.is_current]
 
     @property
     def jobs(self) -> list[Job]:
-        """Every schedule of every file."""
         return [job for workflow in self.workflows for job in workflow.jobs]
 
 

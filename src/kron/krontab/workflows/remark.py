@@ -30,7 +30,6 @@ class FuzzyWords(Frozen):
 
     @property
     def expression(self) -> str:
-        """The words on one line."""
         return " ".join(self.text.split())
 
 
@@ -49,10 +48,9 @@ class FuzzyRemark(Frozen):
 
     def names(self, expressions: Sequence[str]) -> bool:
         """Whether it names these expressions, where '' is plain cron."""
-        said = self.said
-        return said is not None and [each.expression if each else "" for each in said] == [
-            *expressions
-        ]
+        if self.said is None:
+            return False
+        return [each.expression if each else "" for each in self.said] == list(expressions)
 
     def edit(self, text: str, expressions: Sequence[str]) -> tuple[int, int, str]:
         """The edit that makes it name these expressions: [start, end) and the new text."""
@@ -73,7 +71,7 @@ def remark_behind(source: WorkflowSource, tree: Tree, slot: Slot) -> FuzzyRemark
     end = source.line_end(slot.end)
     place = slot.end
     if not slot.is_block:
-        for order in range(slot.order + 1, len(tree.spans)):
+        for order in range(slot.node.order + 1, len(tree.spans)):
             start, stop = tree.spans[order]
             if start >= end:
                 break

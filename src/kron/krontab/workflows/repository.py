@@ -52,7 +52,6 @@ class UnknownRepositoryError(KronError):
 
 
 def is_slug(text: str) -> bool:
-    """Whether it is OWNER/NAME."""
     return _SLUG.fullmatch(text) is not None and not {".", ".."} & set(text.split("/"))
 
 

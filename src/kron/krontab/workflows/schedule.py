@@ -47,10 +47,9 @@ class WorkflowSchedule(Frozen):
 
     @property
     def is_current(self) -> bool:
-        """Whether the file is up to date here."""
         if self.slot.is_bare or (self.words and not self.words.in_remark):
             return False
-        return " ".join(self.slot.value.split()) == self.cron
+        return " ".join(self.slot.node.value.split()) == self.cron
 
 
 def words_of_line(
@@ -60,7 +59,7 @@ def words_of_line(
     nothing: list[FuzzyWords | None] = [None] * len(slots)
     said = nothing if remark is None or remark.said is None else list(remark.said)
     if len(said) != len(slots):
-        if remark is not None and not all(is_fuzzy(slot.value) for slot in slots):
+        if remark is not None and not all(is_fuzzy(slot.node.value) for slot in slots):
             message = (
                 f"the remark names {len(said)} fuzzy schedules, and the line has "
                 f"{len(slots)} cron expressions"
@@ -69,17 +68,18 @@ def words_of_line(
             source.report(WorkflowCode.COMMENT, message, remark.start, remark.end, fix)
         said = nothing
     return {
-        slot.order: _words_in(source, slot) if is_fuzzy(slot.value) else words
+        slot.node.order: _words_in(source, slot) if is_fuzzy(slot.node.value) else words
         for slot, words in zip(slots, said, strict=True)
     }
 
 
 def _words_in(source: WorkflowSource, slot: Slot) -> FuzzyWords:
-    """The value of a slot; all of the slot if columns in it are not known."""
-    start = slot.value_start(source.text)
-    if start is None:
-        return FuzzyWords(slot.value, slot.start, slot.end, is_verbatim=False)
-    return FuzzyWords(slot.value, start, start + len(slot.value))
+    """The value of a slot; all of the slot if the text does not have it letter by letter."""
+    value = slot.node.value
+    start = slot.start + (1 if slot.node.style in ("'", '"') else 0)
+    if slot.is_block or not source.text.startswith(value, start):
+        return FuzzyWords(value, slot.start, slot.end, is_verbatim=False)
+    return FuzzyWords(value, start, start + len(value))
 
 
 def resolve(
@@ -89,7 +89,7 @@ def resolve(
     seen: Counter[str] = Counter()
     resolved = [
         _fuzzy(source, slot, said, identifier, seen)
-        if (said := words[slot.order])
+        if (said := words[slot.node.order])
         else _plain(source, slot)
         for slot in slots
     ]
@@ -132,25 +132,25 @@ def _report_words(
 
 def _plain(source: WorkflowSource, slot: Slot) -> WorkflowSchedule | None:
     """Plain cron is not changed, but it must be valid."""
-    if "@" in slot.value:
-        message = f"{quoted(slot.value)} is not five cron fields, and GitHub reads nothing else"
+    value = slot.node.value
+    if "@" in value:
+        message = f"{quoted(value)} is not five cron fields, and GitHub reads nothing else"
         fix = "write five fields, or a fuzzy schedule such as daily"
         source.report(WorkflowCode.FORM, message, slot.start, slot.end, fix)
         return None
     schedule = _cron(source, slot)
-    if schedule is not None and slot.zone:
-        try:
-            schedule = schedule.replace(zone=load_zone(slot.zone))
-        except ParseError as error:
-            source.report(error.code, error.message, slot.zone_start, slot.zone_end, error.fix)
-            return None
     if schedule is None:
         return None
-    return WorkflowSchedule(slot, None, " ".join(slot.value.split()), schedule)
+    try:
+        schedule = schedule.replace(zone=load_zone(slot.zone)) if slot.zone else schedule
+    except ParseError as error:
+        source.report(error.code, error.message, slot.zone_start, slot.zone_end, error.fix)
+        return None
+    return WorkflowSchedule(slot, None, " ".join(value.split()), schedule)
 
 
 def _cron(source: WorkflowSource, slot: Slot) -> Schedule | None:
-    value = (slot.value.replace("\n", " ") if slot.is_block else slot.value).strip()
+    value = (slot.node.value.replace("\n", " ") if slot.is_block else slot.node.value).strip()
     try:
         return parse_schedule(value)
     except ParseError as error:

@@ -21,13 +21,7 @@ _EXAMPLE = "write it like - cron: daily around 14:00"
 class Slot(Frozen):
     """A scalar that is, or becomes, a cron expression. Offsets are those of the source."""
 
-    value: str
-    style: str
-    order: int
-    """The number of its event in the tree."""
-    line: int
-    column: int
-    """Its position for people: lines count from 1, columns from 0."""
+    node: YamlNode
     start: int
     end: int
     """The scalar itself, without anchor and tag; of a block scalar, its indicator only."""
@@ -36,7 +30,6 @@ class Slot(Frozen):
     """The lines of a block scalar, from the end of the first to the end of the last."""
     key_column: int = -1
     """The column of the key `schedule`, if the scalar is its value instead of a list."""
-    in_flow: bool = False
     zone: str = ""
     zone_start: int = 0
     zone_end: int = 0
@@ -49,25 +42,14 @@ class Slot(Frozen):
 
     @property
     def is_block(self) -> bool:
-        """Written with `|` or `>`."""
-        return self.style in ("|", ">")
-
-    def value_start(self, text: str) -> int | None:
-        """Where the value begins, if the text has it letter by letter."""
-        start = self.start + (1 if self.style in ("'", '"') else 0)
-        return start if text.startswith(self.value, start) and not self.is_block else None
+        return self.node.style in ("|", ">")
 
 
 def read_slots(source: WorkflowSource, tree: Tree) -> list[Slot]:
     """Every slot of a workflow, in the order of the schedule."""
-    root = tree.root
-    if root is None or root.type is not NodeType.MAPPING:
-        return []
-    pair = root.get("on")
+    pair = tree.root.get("on") if tree.root else None
     triggers = pair[1].resolved if pair else None
-    if triggers is None or triggers.type is not NodeType.MAPPING:
-        return []
-    if not _is_plain_mapping(source, triggers):
+    if triggers is None or not _is_plain_mapping(source, triggers):
         return []
     pair = triggers.get("schedule")
     return [] if pair is None else _of_schedule(source, *pair)
@@ -76,7 +58,11 @@ def read_slots(source: WorkflowSource, tree: Tree) -> list[Slot]:
 def _of_schedule(source: WorkflowSource, key: YamlNode, node: YamlNode) -> list[Slot]:
     schedule = node.resolved
     if schedule.type is NodeType.SEQUENCE:
-        return _of_entries(source, schedule)
+        slots: dict[int, Slot] = {}
+        for slot in (_of_entry(source, entry) for entry in schedule.children):
+            if slot is not None:  # several aliases of one scalar are one slot
+                slots.setdefault(slot.node.order, slot)
+        return list(slots.values())
     if schedule.type is NodeType.MAPPING:
         message = "schedule is a mapping: it must be a list, or one fuzzy schedule"
         _report(source, message, key, "put a dash before cron: - cron: ...")
@@ -88,17 +74,7 @@ def _of_schedule(source: WorkflowSource, key: YamlNode, node: YamlNode) -> list[
         message = "a schedule that is a single string becomes a list, so it can have no anchor"
         _report(source, message, node, _EXAMPLE)
         return []
-    slot = _slot(source, schedule)
-    return [slot.replace(key_column=source.column_of(key.start))]
-
-
-def _of_entries(source: WorkflowSource, schedule: YamlNode) -> list[Slot]:
-    slots: dict[int, Slot] = {}
-    for entry in schedule.children:
-        slot = _of_entry(source, entry)
-        if slot is not None:  # several aliases of one scalar are one slot
-            slots.setdefault(slot.order, slot)
-    return list(slots.values())
+    return [_slot(source, schedule).replace(key_column=source.column_of(key.start))]
 
 
 def _of_entry(source: WorkflowSource, node: YamlNode) -> Slot | None:
@@ -125,16 +101,7 @@ def _slot(source: WorkflowSource, node: YamlNode) -> Slot:
     text = source.text
     properties = _PROPERTIES.match(text, node.start, node.end)
     assert properties is not None  # the pattern also matches nothing
-    slot = Slot(
-        node.value,
-        node.style,
-        node.order,
-        source.line_of(properties.end()),
-        source.column_of(properties.end()),
-        properties.end(),
-        node.end,
-        in_flow=node.in_flow,
-    )
+    slot = Slot(node, properties.end(), node.end)
     if not slot.is_block:
         return slot
     header = _BLOCK_HEADER.match(text, slot.start, slot.end)

@@ -16,9 +16,7 @@ from kron.yaml_text.file_text import BYTE_ORDER_MARK, FileText
 from kron.yaml_text.json_values import Stretch
 from kron.yaml_text.tree import Repeated, YamlError, YamlNode, read_documents
 
-MARKDOWN_SUFFIX = ".md"
-YAML_SUFFIXES = (".yml", ".yaml")
-SUFFIXES = (MARKDOWN_SUFFIX, *YAML_SUFFIXES)
+SUFFIXES = (".md", ".yml", ".yaml")
 MOST_NODES = 100_000
 
 Signature = list[tuple[str, ...]]
@@ -75,13 +73,7 @@ class WorkflowSource(FileText):
         """How many more findings were not kept: of one file, 20 are enough."""
 
     @property
-    def is_markdown(self) -> bool:
-        """Whether only its front matter is YAML."""
-        return self.path.endswith(MARKDOWN_SUFFIX)
-
-    @property
     def has_errors(self) -> bool:
-        """Whether something is wrong, not only doubtful."""
         return any(finding.severity is Severity.ERROR for finding in self.findings)
 
     def report(
@@ -94,7 +86,6 @@ class WorkflowSource(FileText):
         *,
         severity: Severity = Severity.ERROR,
     ) -> None:
-        """Add a finding to those of the file."""
         if sum(finding.severity is severity for finding in self.findings) >= SHOWN_PROBLEMS:
             self.unshown += 1
         else:
@@ -109,7 +100,7 @@ def encoded(text: str) -> bytes:
 def yaml_part(source: WorkflowSource) -> YamlPart | None:
     """The YAML of a file; None for Markdown without front matter."""
     start = len(BYTE_ORDER_MARK) if source.text.startswith(BYTE_ORDER_MARK) else 0
-    if not source.is_markdown:
+    if not source.path.endswith(".md"):
         return YamlPart(start, len(source.text))
     fence = _FENCE.match(source.text, start)
     if fence is None:

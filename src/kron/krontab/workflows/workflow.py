@@ -10,7 +10,6 @@ from kron.core.errors import SHOWN_PROBLEMS, quoted
 from kron.core.frozen import Frozen
 from kron.engine.job import Job
 from kron.jobs.finding import Finding
-from kron.krontab.workflows.difference import difference
 from kron.krontab.workflows.remark import FuzzyWords, remark_behind
 from kron.krontab.workflows.repository import UnknownRepositoryError
 from kron.krontab.workflows.schedule import WorkflowSchedule, resolve, words_of_line
@@ -24,7 +23,7 @@ from kron.krontab.workflows.source import (
     read_tree,
     report_forbidden,
 )
-from kron.krontab.workflows.splice import TextEdit, edits_of_line, spliced
+from kron.krontab.workflows.splice import TextEdit, difference, edits_of_line, spliced
 from kron.krontab.workflows.writing import Replacement
 
 Identify = Callable[[str], str]
@@ -47,26 +46,29 @@ class Workflow(Frozen):
 
     @property
     def path(self) -> str:
-        """The file."""
         return self.source.path
 
     @property
     def is_current(self) -> bool:
-        """Whether the file needs no change."""
         return not self.edits
 
     @property
     def outdated(self) -> list[WorkflowSchedule]:
-        """The schedules that are not up to date."""
         return [each for each in self.schedules if not each.is_current]
 
     @property
     def jobs(self) -> list[Job]:
         """The schedules as jobs, each named after its position."""
+        places = [self.place_of(each) for each in self.schedules]
         return [
-            Job(f"{self.path}:{each.slot.line}:{each.slot.column + 1}", each.schedule)
-            for each in self.schedules
+            Job(f"{self.path}:{line}:{column}", each.schedule)
+            for each, (line, column) in zip(self.schedules, places, strict=True)
         ]
+
+    def place_of(self, schedule: WorkflowSchedule) -> tuple[int, int]:
+        """Its line and column for people: both count from 1."""
+        start = schedule.slot.start
+        return self.source.line_of(start), self.source.column_of(start) + 1
 
     def difference(self) -> list[str]:
         """What the edits change, as the lines of a unified diff."""
@@ -77,16 +79,15 @@ class Workflow(Frozen):
         text = self.source.text
         return Replacement(self.path, encoded(text), encoded(spliced(text, self.edits)))
 
-    def lines_after(self) -> list[int]:
-        """The line of each schedule after the edits."""
-        text = self.source.text
-        starts = [edit.start for edit in self.edits]
-        grown = [
-            edit.text.count("\n") - text.count("\n", edit.start, edit.end) for edit in self.edits
-        ]
+    def lines(self, *, after_edits: bool) -> list[int]:
+        """The line of each schedule."""
+        text, edits = self.source.text, self.edits if after_edits else ()
+        starts = [edit.start for edit in edits]
+        grown = [edit.text.count("\n") - text.count("\n", edit.start, edit.end) for edit in edits]
         moved = [0, *accumulate(grown)]
         return [
-            each.slot.line + moved[bisect_right(starts, each.slot.start)] for each in self.schedules
+            self.place_of(each)[0] + moved[bisect_right(starts, each.slot.start)]
+            for each in self.schedules
         ]
 
     def outdated_findings(self) -> list[Finding]:
@@ -101,9 +102,10 @@ class Workflow(Frozen):
 
 
 def _outdated(schedule: WorkflowSchedule) -> str:
+    value = schedule.slot.node.value
     if schedule.slot.is_bare and not schedule.expression:
-        return f"{quoted(schedule.slot.value)} must be in a list for GitHub"
-    found = " ".join(schedule.slot.value.split())
+        return f"{quoted(value)} must be in a list for GitHub"
+    found = " ".join(value.split())
     state = "not compiled yet" if found == schedule.expression else f"not {quoted(found)}"
     words = f"the fuzzy schedule {quoted(schedule.expression)} is {quoted(schedule.cron)} here"
     return f"{words}, {state}"
@@ -148,9 +150,9 @@ def read_workflow(
     schedules = resolve(source, slots, words, identifier)
     if source.has_errors:
         return None
-    by_slot = {schedule.slot.order: schedule for schedule in schedules}
+    by_slot = {schedule.slot.node.order: schedule for schedule in schedules}
     edits: list[TextEdit] = []
     for line, on_it in by_line.items():
-        edits += edits_of_line(source, [by_slot[slot.order] for slot in on_it], remarks[line])
+        edits += edits_of_line(source, [by_slot[slot.node.order] for slot in on_it], remarks[line])
     edits.sort(key=lambda edit: (edit.start, edit.end))
     return Workflow(source, tree, identifier, tuple(schedules), tuple(edits))

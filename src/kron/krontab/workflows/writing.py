@@ -26,7 +26,6 @@ class Replacement(Frozen):
 
     @property
     def staged_path(self) -> Path:
-        """Where the new text is written first."""
         path = Path(self.path)
         return path.with_name(temporary_name(path.name))
 
