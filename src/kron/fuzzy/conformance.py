@@ -1,10 +1,9 @@
 """The conformance suite of the specification: every test id of its section 10, run against Kron.
 
-`run` returns a report, and the caller prints it. The tests and the cases of parsing are in
-conformance.txt, which is read when this module is imported. A check gets the implementation that it
-judges, so that a test can pass it a broken one: a check that no implementation fails would prove
-nothing. The checks of scattering look at the results from outside: nothing here uses the
-implementation's own passes or pool, and all of them run over the same identifiers.
+The tests and the cases of parsing are in conformance.txt, which is read when this module is
+imported. The checks look at the results of three functions from outside: nothing here uses the
+passes or the pool of scattering, so that a broken `parse`, `scatter` or `fnv1a_32` fails them.
+All checks of scattering run over the same identifiers.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from kron.core.errors import ParseError
 from kron.core.frozen import Frozen
-from kron.fuzzy.expression import Expression, parse
+from kron.fuzzy.expression import parse
 from kron.fuzzy.scatter import fnv1a_32, scatter
 
 TYPE_CHECKING = False
@@ -29,17 +28,8 @@ IDENTIFIERS = tuple(
 )
 
 
-class Implementation(Frozen):
-    """The three functions that the specification describes."""
-
-    parse: Callable[[str], Expression]
-    scatter: Callable[[str, str], str]
-    hash: Callable[[bytes], int]
-
-
-KRON = Implementation(parse, scatter, fnv1a_32)
-Check = Callable[[Implementation], Iterator[str]]
-"""Yields what is wrong; nothing if the implementation conforms."""
+Check = Callable[[], Iterator[str]]
+"""Yields what is wrong; nothing if Kron conforms."""
 
 
 class Test(Frozen):
@@ -50,45 +40,27 @@ class Test(Frozen):
     title: str
     check: Check
 
-
-class Result(Frozen):
-    """A test, and why it failed; '' if it passed."""
-
-    test: Test
-    failure: str = ""
-
-    @property
-    def passed(self) -> bool:
-        return not self.failure
+    def failure(self) -> str:
+        """Why it fails; '' if it passes."""
+        try:
+            return "; ".join(self.check())
+        except Exception as error:  # whatever a check meets, the report says it
+            return f"{type(error).__name__}: {error}"
 
 
-class Report(Frozen):
-    """The results of the tests that were run, in the order of the specification."""
-
-    results: tuple[Result, ...]
-
-    @property
-    def level(self) -> int:
-        """The highest level all of whose tests passed, with those of the levels below; 0: none."""
-        failed = [result.test.level for result in self.results if not result.passed]
-        return min(failed, default=max(LEVELS) + 1) - 1
+def run() -> list[tuple[Test, str]]:
+    """Every test in the order of the specification, and why it failed; '' if it passed."""
+    return [(test, test.failure()) for test in TESTS]
 
 
-def run(implementation: Implementation = KRON, tests: Iterable[Test] | None = None) -> Report:
-    """Run every test, or some of them."""
-    return Report(tuple(_result(test, implementation) for test in tests or TESTS))
-
-
-def _result(test: Test, implementation: Implementation) -> Result:
-    try:
-        failures = list(test.check(implementation))
-    except Exception as error:  # whatever an implementation does, the report says it
-        failures = [f"{type(error).__name__}: {error}"]
-    return Result(test, "; ".join(failures))
+def level_of(results: Iterable[tuple[Test, str]]) -> int:
+    """The highest level all of whose tests passed, with those of the levels below; 0: none."""
+    failed = [test.level for test, failure in results if failure]
+    return min(failed, default=max(LEVELS) + 1) - 1
 
 
 class _Resolved(Frozen):
-    """A schedule, an identifier, and the cron expression that the implementation gives them."""
+    """A schedule, an identifier, and the cron expression that `scatter` gives them."""
 
     schedule: str
     identifier: str
@@ -100,12 +72,10 @@ class _Resolved(Frozen):
 
     @property
     def hour(self) -> int:
-        """The hour, where it is a number."""
         return int(self.fields[1])
 
     @property
     def minute(self) -> int:
-        """The minute, where it is a number."""
         return int(self.fields[0])
 
     def __str__(self) -> str:
@@ -115,10 +85,10 @@ class _Resolved(Frozen):
 def _answers(expected: dict[str, str]) -> Check:
     """Each expression has this placeholder, or is refused with this code."""
 
-    def check(implementation: Implementation) -> Iterator[str]:
+    def check() -> Iterator[str]:
         for text, wanted in expected.items():
             try:
-                found = implementation.parse(text).placeholder
+                found = parse(text).placeholder
             except ParseError as error:
                 found = error.code
             if found != wanted:
@@ -130,9 +100,9 @@ def _answers(expected: dict[str, str]) -> Check:
 def _every(schedules: Iterable[str], is_right: Callable[[_Resolved], bool]) -> Check:
     """Whatever the identifier, the result of each schedule is right."""
 
-    def check(implementation: Implementation) -> Iterator[str]:
+    def check() -> Iterator[str]:
         results = (
-            _Resolved(schedule, identifier, implementation.scatter(schedule, identifier))
+            _Resolved(schedule, identifier, scatter(schedule, identifier))
             for schedule in schedules
             for identifier in IDENTIFIERS
         )
@@ -183,31 +153,31 @@ def _are_day_fields(result: _Resolved) -> bool:
     return month == "*" and (day == "*" or _is_step(day, 30))
 
 
-def _same_hash(implementation: Implementation) -> Iterator[str]:
+def _same_hash() -> Iterator[str]:
     known = {"": 0x811C9DC5, "a": 0xE40C292C, "foobar": 0xBF9CF968}
-    wrong = (text for text, value in known.items() if implementation.hash(text.encode()) != value)
+    wrong = (text for text, value in known.items() if fnv1a_32(text.encode()) != value)
     yield from _first("not FNV-1a", wrong)
     names = [name.encode() for name in IDENTIFIERS]
-    twice = (name for name in names if implementation.hash(name) != implementation.hash(name))
+    twice = (name for name in names if fnv1a_32(name) != fnv1a_32(name))
     yield from _first("two hashes", twice)
 
 
-def _different_hashes(implementation: Implementation) -> Iterator[str]:
-    different = {implementation.hash(name.encode()) for name in IDENTIFIERS}
+def _different_hashes() -> Iterator[str]:
+    different = {fnv1a_32(name.encode()) for name in IDENTIFIERS}
     if len(different) < len(IDENTIFIERS):
         yield f"{len(IDENTIFIERS)} identifiers have {len(different)} hashes"
 
 
-def _hash_in_range(implementation: Implementation) -> Iterator[str]:
-    values = (implementation.hash(name.encode()) for name in IDENTIFIERS)
+def _hash_in_range() -> Iterator[str]:
+    values = (fnv1a_32(name.encode()) for name in IDENTIFIERS)
     yield from _first("not of 32 bits", (value for value in values if not 0 <= value < 2**32))
 
 
-def _both_sides_of_midnight(implementation: Implementation) -> Iterator[str]:
+def _both_sides_of_midnight() -> Iterator[str]:
     schedule = "FUZZY:WEEKLY:6:BETWEEN:22:0:2:0 * * 6"
     seen = set()
     for name in IDENTIFIERS:
-        result = _Resolved(schedule, name, implementation.scatter(schedule, name))
+        result = _Resolved(schedule, name, scatter(schedule, name))
         is_late = 22 <= result.hour <= 23
         if not (is_late or result.hour <= 2) or result.fields[4] != ("6" if is_late else "0"):
             yield f"wrong: {result}"
@@ -217,9 +187,9 @@ def _both_sides_of_midnight(implementation: Implementation) -> Iterator[str]:
         yield "every identifier is on the same side of midnight"
 
 
-def _same_time(implementation: Implementation) -> Iterator[str]:
-    first = [implementation.scatter(_DAILY, name) for name in IDENTIFIERS]
-    again = [implementation.scatter(_DAILY, name) for name in reversed(IDENTIFIERS)]
+def _same_time() -> Iterator[str]:
+    first = [scatter(_DAILY, name) for name in IDENTIFIERS]
+    again = [scatter(_DAILY, name) for name in reversed(IDENTIFIERS)]
     pairs = zip(IDENTIFIERS, first, reversed(again), strict=True)
     yield from _first("moved", (name for name, before, after in pairs if before != after))
     if len(set(first)) < len(first) // 3:

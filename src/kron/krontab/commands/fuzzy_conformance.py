@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from kron.console.parser import Parser, add_format
 from kron.console.terminal import Terminal
-from kron.fuzzy.conformance import LEVELS, Result
+from kron.fuzzy.conformance import LEVELS, level_of
 from kron.fuzzy.conformance import run as run_tests
 
 DESCRIPTION = """\
@@ -23,35 +23,32 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    report = run_tests()
-    failed = sum(not result.passed for result in report.results)
+    results = run_tests()
+    level = level_of(results)
+    failed = sum(bool(failure) for _, failure in results)
     if arguments.format == "json":
         terminal.print_json(
             {
                 "schema": "krontab.fuzzy.conformance/1",
-                "level": report.level,
-                "passed": len(report.results) - failed,
+                "level": level,
+                "passed": len(results) - failed,
                 "failed": failed,
                 "tests": [
                     {
-                        "id": result.test.id,
-                        "level": result.test.level,
-                        "title": result.test.title,
-                        "passed": result.passed,
-                        "failure": result.failure,
+                        "id": test.id,
+                        "level": test.level,
+                        "title": test.title,
+                        "passed": not failure,
+                        "failure": failure,
                     }
-                    for result in report.results
+                    for test, failure in results
                 ],
             }
         )
         return int(failed > 0)
-    level = f"level {report.level} ({LEVELS[report.level]})" if report.level else "no level"
-    summary = f"{len(report.results) - failed} passed, {failed} failed; {level} is reached"
-    terminal.print(*(_line(result, terminal) for result in report.results), summary)
+    for test, failure in results:
+        verdict = terminal.styled("FAIL", "red") if failure else terminal.styled("pass", "green")
+        terminal.print(f"{verdict}  {test.id:<18}  {test.title}{failure and f': {failure}'}")
+    reached = f"level {level} ({LEVELS[level]})" if level else "no level"
+    terminal.print(f"{len(results) - failed} passed, {failed} failed; {reached} is reached")
     return int(failed > 0)
-
-
-def _line(result: Result, terminal: Terminal) -> str:
-    verdict = terminal.styled("pass", "green") if result.passed else terminal.styled("FAIL", "red")
-    failure = f": {result.failure}" if result.failure else ""
-    return f"{verdict}  {result.test.id:<18}  {result.test.title}{failure}"
