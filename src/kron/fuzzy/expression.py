@@ -19,29 +19,27 @@ from kron.fuzzy.problem import FuzzyProblem
 from kron.fuzzy.times import LocalTime, read_time
 from kron.fuzzy.words import Words, did_you_mean, one_edit_away
 
-KEYWORDS = ("daily", "weekly", "hourly", "bi-weekly", "tri-weekly", "every")
-"""What an expression begins with."""
+_FORMS = {
+    "daily": (
+        '"around TIME" or "between TIME and TIME", then "on weekdays"',
+        "daily around 14:00 on weekdays",
+    ),
+    "weekly": (
+        '"on WEEKDAY", then "around TIME" or "between TIME and TIME"',
+        "weekly on monday around 14:00",
+    ),
+    "hourly": ('"on weekdays"', "hourly on weekdays"),
+    "bi-weekly": ("nothing", "bi-weekly"),
+    "tri-weekly": ("nothing", "tri-weekly"),
+    "every": ('"on weekdays", after an interval in hours', "every 2h"),
+}
+"""What an expression begins with, what may follow that, and an example."""
+KEYWORDS = tuple(_FORMS)
 
 _LONGEST_KEPT = 100
 _JOINING = ("around", "between", "and", "on")
 _NO_ZONES = (*_JOINING, *KEYWORDS, "am", "pm")
 _WITHOUT_FUZZY_FORM = ("monthly", "yearly", "annually")
-_MAY_FOLLOW = {
-    "daily": '"around TIME" or "between TIME and TIME", then "on weekdays"',
-    "weekly": '"on WEEKDAY", then "around TIME" or "between TIME and TIME"',
-    "hourly": '"on weekdays"',
-    "every": '"on weekdays", after an interval in hours',
-    "bi-weekly": "nothing",
-    "tri-weekly": "nothing",
-}
-_EXAMPLES = {
-    "daily": "daily around 14:00 on weekdays",
-    "weekly": "weekly on monday around 14:00",
-    "hourly": "hourly on weekdays",
-    "every": "every 2h",
-    "bi-weekly": "bi-weekly",
-    "tri-weekly": "tri-weekly",
-}
 
 
 class Expression(Frozen):
@@ -141,8 +139,7 @@ def _read_every(words: Words) -> Pattern | None:
     if pattern is None:
         _read_weekdays(words)  # they might be right, so they are no problem
     elif pattern.kind is Kind.HOURLY:
-        workdays = _read_weekdays(words)
-        return pattern if workdays is None else pattern.replace(workdays=workdays)
+        return pattern.replace(workdays=_read_weekdays(words))
     return pattern
 
 
@@ -239,16 +236,16 @@ def _is_time_ahead(words: Words) -> bool:
 
 
 def _report_extra(words: Words, keyword: str) -> None:
-    """The first word that cannot stand where it is."""
+    may_follow, example = _FORMS[keyword]
     given = quoted(words.original(words.position))
-    message = f"{given} cannot stand here: what may follow {keyword} is {_MAY_FOLLOW[keyword]}"
-    fix = _extra_fix(keyword, words.next, words.after_next, words.position)
-    fix = fix or f"write it like {_EXAMPLES[keyword]}"
+    message = f"{given} cannot stand here: what may follow {keyword} is {may_follow}"
+    fix = _extra_fix(words, keyword) or f"write it like {example}"
     words.report(Code.UNSUPPORTED_SYNTAX, message, fix, words.place(words.position))
 
 
-def _extra_fix(keyword: str, word: str, after: str, position: int) -> str:
-    """What was probably meant with a word that cannot stand where it is."""
+def _extra_fix(words: Words, keyword: str) -> str:
+    """What was probably meant with the word ahead, which cannot stand where it is."""
+    word, after, position = words.next, words.after_next, words.position
     if keyword not in ("daily", "weekly"):
         return ""
     if word == "at":

@@ -115,13 +115,10 @@ def _refusal(count: int, unit: str) -> tuple[Code, str, str]:
 def _report_number(words: Words, word: str) -> None:
     """What is wrong with the word after `every` if it begins with no number."""
     given = quoted(words.original(words.last))
-    needs_number = f'"every" needs a number and a unit, not {given}'
-    if word in _UNITS:
-        fix = f"write {_WITHOUT_NUMBER[_UNITS[word]]}"
-        words.report(Code.MISSING_COMPONENT, needs_number, fix)
-        return
-    if word in WEEKDAYS:
-        words.report(Code.MISSING_COMPONENT, needs_number, f"write weekly on {word}")
+    if word in _UNITS or word in WEEKDAYS:
+        meant = _WITHOUT_NUMBER[_UNITS[word]] if word in _UNITS else f"weekly on {word}"
+        message = f'"every" needs a number and a unit, not {given}'
+        words.report(Code.MISSING_COMPONENT, message, f"write {meant}")
         return
     code, rule = Code.NON_INTEGER_INTERVAL, "is not a whole number in digits"
     if re.fullmatch(_NEGATIVE, word):

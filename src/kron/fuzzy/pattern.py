@@ -61,7 +61,6 @@ class Between(Frozen):
 
     @property
     def first(self) -> int:
-        """The first minute of the window."""
         return self.start
 
     @property

@@ -82,7 +82,8 @@ def scattered(schedule: str | Expression, identifier: str) -> Scattered:
     """The same, with the warnings of the schedule and of its scattering."""
     read = _read(schedule)
     cron, is_busy = _scatter(read.pattern, identifier_hash(identifier))
-    _validate(cron)
+    for place, field in enumerate(cron.split(" ")):
+        _validate_field(place, field)
     if not is_busy:
         return Scattered(cron, read.warnings)
     busy = FuzzyProblem(Code.BUSY_MINUTE, _BUSY, 0, len(read.text), _BUSY_FIX)
@@ -97,16 +98,11 @@ def pattern_of(schedule: str | Expression) -> Pattern:
 def _read(schedule: str | Expression) -> Expression:
     if isinstance(schedule, Expression):
         return schedule
-    if not _is_placeholder(schedule):
-        return parse(schedule)
+    first = schedule.lstrip(" \t")[:1]
+    if not schedule.startswith("FUZZY:") and (first == "" or first.isalpha()):
+        return parse(schedule)  # a cron expression does not begin with a word
     pattern = read_placeholder(schedule)
     return Expression(schedule, pattern, advice(pattern, 0, len(schedule)))
-
-
-def _is_placeholder(text: str) -> bool:
-    """Whether it begins as a placeholder does, or as a cron expression and not with a word."""
-    first = text.lstrip(" \t")[:1]
-    return text.startswith("FUZZY:") or (first != "" and not first.isalpha())
 
 
 def _scatter(pattern: Pattern, seed: int) -> tuple[str, bool]:
@@ -135,14 +131,9 @@ def _days(pattern: Pattern, moved: int, seed: int) -> str:
     return "*" if pattern.workdays is None else _WORKDAYS[pattern.workdays + moved]
 
 
-def _validate(cron: str) -> None:
-    """Every field goes through the parser of cron fields (section 7.2 of the specification)."""
-    for place, field in enumerate(cron.split(" ")):
-        _validate_field(place, field)
-
-
 @lru_cache(maxsize=1024)
 def _validate_field(place: int, text: str) -> None:
+    """Every field goes through the parser of cron fields (section 7.2 of the specification)."""
     parse_field(KINDS[place], text)
 
 
@@ -157,12 +148,10 @@ def fnv1a_32(data: bytes) -> int:
 def identifier_hash(identifier: str) -> int:
     """The hash of an identifier such as `owner/repo/path.md`; an empty one is refused."""
     if not identifier or identifier.isspace() or "\n" in identifier:
-        raise KronError(
-            Code.IDENTITY,
-            f"{quoted(identifier)} is not an identifier: it is empty or holds a line break, and "
-            "without one there is nothing to scatter by",
-            fix="give one that is unique, for example owner/repo/.github/workflows/report.md",
-        )
+        wrong = f"{quoted(identifier)} is not an identifier: it is empty or holds a line break"
+        message = f"{wrong}, and without one there is nothing to scatter by"
+        fix = "give one that is unique, for example owner/repo/.github/workflows/report.md"
+        raise KronError(Code.IDENTITY, message, fix)
     if len(identifier) > DEFAULT_LIMITS.line_bytes:
         message = f"the identifier is longer than {DEFAULT_LIMITS.line_bytes} characters"
         raise KronError(Code.LIMIT, message)
@@ -238,23 +227,17 @@ class Collision(Frozen):
     identifiers: tuple[str, ...]
     """One for each schedule, in the order in which they were given."""
 
-    @property
-    def code(self) -> Code:
-        """It is a warning."""
-        return Code.COLLISION
+    code = Code.COLLISION
 
     @property
     def message(self) -> str:
-        """What is shared, and by whom."""
         names = [quoted(name) for name in dict.fromkeys(self.identifiers)]
         more = f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else ""
-        count = len(self.identifiers)
-        shown = ", ".join(names[:_SHOWN_NAMES])
-        return f"{count} schedules have {self.cause} ({self.cron}): {shown}{more}"
+        shared = f"{len(self.identifiers)} schedules have {self.cause} ({self.cron})"
+        return f"{shared}: {', '.join(names[:_SHOWN_NAMES])}{more}"
 
     @property
     def fix(self) -> str:
-        """What would make them different."""
         if self.cause is Cause.IDENTIFIER:
             return "give each its own identifier: owner/repo/path"
         return "rename one of them, or accept that they start together"

@@ -41,7 +41,6 @@ class Words:
 
     @property
     def after_next(self) -> str:
-        """The word after the one ahead."""
         return self._words[self.position + 1] if self.next else ""
 
     @property
@@ -73,7 +72,6 @@ class Words:
         self.problems.append(FuzzyProblem(code, message, *(at or self.place(self.last)), fix))
 
     def warn(self, code: Code, message: str, fix: str = "", at: Place | None = None) -> None:
-        """A warning, placed in the same way."""
         self.warnings.append(FuzzyProblem(code, message, *(at or self.place(self.last)), fix))
 
     def place(self, first: int, last: int | None = None) -> Place:
@@ -89,7 +87,6 @@ class Words:
         return first + start, first + end
 
     def original(self, first: int, last: int | None = None) -> str:
-        """A word, or several, as they were typed."""
         start, end = self.place(first, last)
         return self.text[start:end]
 
