@@ -8,7 +8,6 @@ import pytest
 
 from kron.console import progress as progress_module
 from kron.console.progress import Progress
-from kron.console.table import table
 from kron.console.terminal import Terminal
 
 
@@ -27,13 +26,14 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_columns_are_as_wide_as_what_is_in_them() -> None:
     rows = [("茶", "7"), ("coffee", "100")]
-    shown = list(table(Terminal(io.StringIO(), io.StringIO()), ("NAME", "N"), rows, right=("N",)))
+    terminal = Terminal(io.StringIO(), io.StringIO())
+    shown = list(terminal.table(("NAME", "N"), rows, right=("N",)))
     assert shown == ["NAME      N", "茶        7", "coffee  100"]
 
 
 def test_colour_does_not_shift_a_column() -> None:
     terminal = Terminal(Screen(), io.StringIO())
-    shown = list(table(terminal, ("NAME", "N"), [("tea", "7")], styles={"NAME": "bold"}))
+    shown = list(terminal.table(("NAME", "N"), [("tea", "7")], styles={"NAME": "bold"}))
     assert shown == ["\x1b[2mNAME\x1b[0m  \x1b[2mN\x1b[0m", "\x1b[1mtea\x1b[0m   7"]
 
 

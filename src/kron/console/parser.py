@@ -27,8 +27,6 @@ class UsageError(KronError):
 
 
 class Parser(argparse.ArgumentParser):
-    """The parser of one sub-command."""
-
     def __init__(self, prog: str, summary: str, command: ModuleType, wrong_usage: int) -> None:
         super().__init__(
             prog=prog,
@@ -61,7 +59,6 @@ class Parser(argparse.ArgumentParser):
         return arguments
 
     def error(self, message: str) -> Never:
-        """Exit with the error and a hint where help is."""
         self.exit(self._wrong_usage, f"{self.prog}: {message}\nTry: {self.prog} --help\n")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -122,7 +119,6 @@ def path(text: str) -> str:
 
 
 def number_up_to(most: int) -> Callable[[str], int]:
-    """A number from 1 to `most`."""
 
     def number(text: str) -> int:
         if text.isascii() and text.isdigit() and len(text) <= 9 and 1 <= int(text) <= most:
@@ -132,8 +128,16 @@ def number_up_to(most: int) -> Callable[[str], int]:
     return number
 
 
+def add_number(
+    parser: argparse._ActionsContainer, name: str, what: str, *, most: int, default: int
+) -> None:
+    """An option that is a number from 1 to `most`; `what` begins its help."""
+    shown = f"{what}; default: {default}"
+    kind = number_up_to(most)
+    parser.add_argument(name, type=kind, default=default, metavar="N", help=shown)
+
+
 def whole_seconds(text: str) -> int:
-    """A duration of whole seconds."""
     from kron.core.duration import SECOND_NS, parse_duration
 
     try:
@@ -141,13 +145,11 @@ def whole_seconds(text: str) -> int:
     except KronError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     if rest_ns:
-        message = f"{quoted(text)} is not a number of whole seconds"
-        raise argparse.ArgumentTypeError(message)
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is not a number of whole seconds")
     return seconds
 
 
 def add_log_options(parser: argparse._ActionsContainer) -> None:
-    """The options of programs that write logs."""
     from kron.logs.event import Level
     from kron.logs.writer import Format
 

@@ -92,7 +92,6 @@ class Program(Frozen):
         return code
 
     def parser(self, name: str) -> Parser:
-        """The parser of one sub-command."""
         from importlib import import_module
 
         from kron.console.parser import Parser
@@ -154,7 +153,6 @@ class Program(Frozen):
         return self.wrong_usage
 
     def _fail(self, error: KronError, terminal: Terminal) -> int:
-        """Report an error. Returns the exit code."""
         from kron.jobs.configuration import ConfigurationError
 
         if isinstance(error, ConfigurationError):
@@ -167,7 +165,6 @@ class Program(Frozen):
 
 
 def overview(program: Program) -> Iterator[str]:
-    """The lines of a program's help."""
     yield f"usage: {program.name} <command> [options]"
     yield from ("", program.introduction, "", "commands:")
     yield from _listed(program.commands)
@@ -183,7 +180,6 @@ def overview(program: Program) -> Iterator[str]:
 
 
 def _group_overview(program: Program, first: str) -> Iterator[str]:
-    """The lines of the help of sub-commands that begin with this word."""
     yield from (f"usage: {program.name} {first} <command> [options]", "", "commands:")
     prefix = f"{first} "
     members = {name: text for name, text in program.commands.items() if name.startswith(prefix)}

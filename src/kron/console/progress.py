@@ -23,11 +23,9 @@ class Progress:
         self._next_s = time.monotonic() + _QUIET_S if terminal.shows_progress else float("inf")
 
     def advance(self, by: int = 1) -> None:
-        """Add to the work done."""
         self.reach(self._done + by)
 
     def reach(self, done: int) -> None:
-        """Set the work done."""
         self._done = done
         if time.monotonic() >= self._next_s:
             self._show()

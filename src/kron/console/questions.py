@@ -1,7 +1,7 @@
 """What the commands that ask about jobs share: their options, and how their answers are printed.
 
-The answers themselves are in `kron.answers`. Each function imports the one that it prints, so that
-`next` does not load what `diff` needs.
+The answers themselves are in `kron.answers`. Each `show_` function imports the one that it prints,
+so that `next` does not load what `diff` needs, and returns the exit code.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from argparse import Namespace, _ActionsContainer
 from collections.abc import Iterator, Mapping, Sequence
 
 from kron.answers.subject import Subject
-from kron.console.parser import moment_s, number_up_to
+from kron.console.parser import add_number, moment_s
 from kron.console.progress import Progress
-from kron.console.table import table
 from kron.console.terminal import Terminal
 from kron.core.decision import Decision
 from kron.engine.job import Job
@@ -24,13 +23,10 @@ SHOWN_RUNS = 5
 
 
 def add_count(parser: _ActionsContainer) -> None:
-    parser.add_argument(
-        "--count", type=number_up_to(100_000), default=5, metavar="N", help="how many; default: 5"
-    )
+    add_number(parser, "--count", "how many", most=100_000, default=5)
 
 
 def show_coming(subject: Subject, arguments: Namespace, terminal: Terminal, *, schema: str) -> int:
-    """Print the next runs of a job; returns the exit code."""
     from kron.answers.listing import coming_document, coming_table
 
     at_s = moment_s(arguments)
@@ -40,7 +36,7 @@ def show_coming(subject: Subject, arguments: Namespace, terminal: Terminal, *, s
         return 0
     head, rows = coming_table(subject, at_s, arguments.count)
     styles = {"RUNS AT (UTC)": "bold"}
-    terminal.print(*table(terminal, head, rows, right=("IN",), styles=styles))
+    terminal.print(*terminal.table(head, rows, right=("IN",), styles=styles))
     if subject.schedule.policy.suspend:
         terminal.error("note: the job is suspended, so none of these will run")
     return 0
@@ -57,7 +53,6 @@ def add_all_draws(parser: _ActionsContainer) -> None:
 def show_explanation(
     subject: Subject, arguments: Namespace, terminal: Terminal, *, schema: str
 ) -> int:
-    """Print why a job runs when it runs; returns the exit code."""
     from kron.answers.explanation import explain, explanation_document, explanation_lines
 
     explanation = explain(subject, moment_s(arguments))
@@ -70,14 +65,7 @@ def show_explanation(
 
 
 def add_comparison_options(parser: _ActionsContainer) -> None:
-    """`--days`, `--exit-code` and `--all`."""
-    parser.add_argument(
-        "--days",
-        type=number_up_to(366),
-        default=7,
-        metavar="N",
-        help="how far to look ahead; default: 7",
-    )
+    add_number(parser, "--days", "how far to look ahead", most=366, default=7)
     parser.add_argument("--exit-code", action="store_true", help="exit 1 if a run differs")
     parser.add_argument(
         "--all", action="store_true", help=f"show every run, not {SHOWN_RUNS} a job"
@@ -92,7 +80,7 @@ def show_comparison(
     *,
     schema: str,
 ) -> int:
-    """Print what changes if `after` replaces `before`; returns the exit code."""
+    """Print what changes if `after` replaces `before`."""
     from kron.answers.comparison import compare, comparison_document, comparison_lines
 
     at_s = moment_s(arguments)

@@ -26,7 +26,6 @@ def finding_lines(finding: Finding, style: Style) -> Iterator[str]:
 
 
 def print_findings(error: ConfigurationError, terminal: Terminal) -> None:
-    """Print every error of a configuration on standard error."""
     for finding in error.findings:
         terminal.error(*finding_lines(finding, terminal.styled_error))
     if error.unshown:
@@ -47,7 +46,6 @@ def finding_document(finding: Finding) -> dict[str, object]:
 
 
 def difference_line(line: str, style: Style) -> str:
-    """A line of a unified diff, in colour."""
     colour = _DIFFERENCE_STYLES.get(line[:1])
     return style(line, colour) if colour else line
 

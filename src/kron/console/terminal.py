@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+
+from kron.core.errors import Code, KronError, columns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,8 +24,6 @@ COLOUR_CHOICES = ("auto", "always", "never")
 
 
 class Terminal:
-    """Standard output and standard error."""
-
     def __init__(self, output: TextIO, errors: TextIO, colour: str = "auto") -> None:
         self.output = output
         self.errors = errors
@@ -42,7 +42,6 @@ class Terminal:
         return cls(sys.stdout, sys.stderr)
 
     def use_colour(self, colour: str) -> None:
-        """`--color`."""
         self._output_colour = _wants_colour(self.output, colour)
         self._error_colour = _wants_colour(self.errors, colour)
 
@@ -56,38 +55,57 @@ class Terminal:
                     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
     def print(self, *lines: str) -> None:
-        """Print lines on standard output."""
         self.output.writelines(f"{line}\n" for line in lines)
 
     def print_json(self, value: object) -> None:
-        """Print a JSON document on standard output."""
         import json
 
         json.dump(value, self.output, indent=2, ensure_ascii=False)
         self.output.write("\n")
 
     def error(self, *lines: str) -> None:
-        """Print lines on standard error."""
         with suppress(OSError):  # nothing else can be done
             self.errors.writelines(f"{line}\n" for line in lines)
 
     def styled(self, text: str, *styles: str) -> str:
-        """`text` for standard output, with colours if they are on."""
         return _styled(text, styles) if self._output_colour else text
 
     def styled_error(self, text: str, *styles: str) -> str:
-        """`text` for standard error, with colours if they are on."""
         return _styled(text, styles) if self._error_colour else text
+
+    def table(
+        self,
+        head: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        *,
+        right: tuple[str, ...] = (),
+        styles: dict[str, str] | None = None,
+    ) -> Iterator[str]:
+        """Lines for standard output, in columns as wide as their content.
+
+        `right` and `styles` use the names in `head`.
+        """
+        widths = [max(map(columns, column)) for column in zip(head, *rows, strict=True)]
+
+        def line(row: Sequence[str], styles: dict[str, str]) -> str:
+            cells = []
+            for name, text, width in zip(head, row, widths, strict=True):
+                styled = self.styled(text, styles[name]) if name in styles else text
+                padding = " " * (width - columns(text))
+                cells.append(padding + styled if name in right else styled + padding)
+            return "  ".join(cells).rstrip(" ")
+
+        yield line(head, dict.fromkeys(head, "dim"))
+        for row in rows:
+            yield line(row, styles or {})
 
     @property
     def shows_progress(self) -> bool:
-        """Whether standard error is a terminal."""
         return self.errors.isatty()
 
 
 def standard_input() -> bytes:
     """All of standard input; an error if it is closed, or longer than a file may be."""
-    from kron.core.errors import Code, KronError
     from kron.core.limits import DEFAULT_LIMITS
 
     if sys.stdin is None:

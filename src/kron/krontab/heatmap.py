@@ -40,7 +40,7 @@ def grid_lines(tally: Tally, style: Style, bounds: Sequence[int] | None = None) 
     """
     if not tally.jobs:
         return []
-    cells = [[_a_week(count, tally.weeks) for count in row] for row in tally.cells]
+    cells = [[-(-count // tally.weeks) for count in row] for row in tally.cells]
     bounds = bounds or buckets(max(map(max, cells)))
     hours = "".join(f" {hour:02d}" for hour in range(HOURS_A_DAY))
     return [
@@ -74,9 +74,8 @@ def hour_lines(tally: Tally, style: Style) -> list[str]:
     highest = max(counts)
     lines = ["", style("Runs a day, by hour (UTC)", "bold"), ""]
     for hour, count in enumerate(counts):
-        bar = _bar(count, highest)
-        number = f"{_mean(count, days):>9}"
-        lines.append(f"{hour:02d} {number}  {style(bar, _peak_style(count, highest))}".rstrip(" "))
+        bar = style(_bar(count, highest), _peak_style(count, highest))
+        lines.append(f"{hour:02d} {_mean(count, days):>9}  {bar}".rstrip(" "))
     return lines
 
 
@@ -88,7 +87,6 @@ def minute_lines(
 
 
 def time_text(minute: int) -> str:
-    """A minute of the day as a clock shows it."""
     return f"{minute // 60:02d}:{minute % 60:02d}"
 
 
@@ -175,15 +173,11 @@ def _busiest(
     for each in busy:
         a_day = f"{_mean(each.firings, 7 * tally.weeks):>9}"
         most = f"{WEEKDAYS[each.weekday]} {_mean(each.most, tally.weeks)}"
-        shown = [_shown(names[identity]) for identity in each.identities[:_SHOWN_JOBS]]
+        # Shortened and without control characters: a workflow's name is a path.
+        shown = [quoted(names[identity])[1:-1] for identity in each.identities[:_SHOWN_JOBS]]
         more = len(each.identities) - len(shown)
         jobs = ", ".join(shown) + (f" and {more:,} more" if more else "")
         yield f"{time_text(each.minute)} {a_day}  {most:11}  {jobs}"
-
-
-def _shown(name: str) -> str:
-    """A name, shortened and without control characters: a workflow's name is a path."""
-    return quoted(name)[1:-1]
 
 
 def _glyph(count: int, bounds: Sequence[int], style: Style) -> str:
@@ -194,7 +188,7 @@ def _glyph(count: int, bounds: Sequence[int], style: Style) -> str:
 def _legend(bounds: Sequence[int], style: Style) -> str:
     firsts = [0, *bounds]
     ranges = [_range(first, after - 1) for first, after in zip(firsts, bounds, strict=False)]
-    parts = zip((*firsts[:-1], bounds[-1]), [*ranges, f"{bounds[-1]:,}+"], strict=True)
+    parts = zip(firsts, [*ranges, f"{bounds[-1]:,}+"], strict=True)
     return "   ".join(f"{_glyph(first, bounds, style)} {text}" for first, text in parts)
 
 
@@ -210,16 +204,11 @@ def _caption(tally: Tally) -> Iterator[str]:
         yield f"runs in that hour, mean of {tally.weeks} weeks from {since}, rounded up"
     asleep = f" ({tally.suspended:,} more suspended)" if tally.suspended else ""
     yield f"{many(tally.jobs, 'job')}{asleep}, {_mean(tally.firings, tally.weeks)} runs a week"
-    by_slot = [
-        (count, day, hour) for day, row in enumerate(tally.cells) for hour, count in enumerate(row)
-    ]
-    most, day, hour = max(by_slot, key=lambda slot: slot[0])
+    day, row = max(zip(WEEKDAYS, tally.cells, strict=True), key=lambda each: max(each[1]))
+    most = max(row)
     if most:
-        yield f"busiest hour: {WEEKDAYS[day]} {hour:02d}:00, {_mean(most, tally.weeks)} runs"
-
-
-def _a_week(count: int, weeks: int) -> int:
-    return -(-count // weeks)
+        hour = row.index(most)
+        yield f"busiest hour: {day} {hour:02d}:00, {_mean(most, tally.weeks)} runs"
 
 
 def _mean(count: int, of: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kron.console.program import Program
 from kron.core.errors import Code, KronError
 
@@ -33,14 +35,29 @@ COMMANDS = {
     "man": "print a manual page",
 }
 
-SYSTEM_ERRORS = (Code.FILE_UNREADABLE, Code.FILE_UNWRITABLE)
-
 
 def _exit_code(error: KronError) -> int:
     from kron.jobs.configuration import ConfigurationError
 
     found = error.findings if isinstance(error, ConfigurationError) else (error,)
-    return FAILED if any(each.code in SYSTEM_ERRORS for each in found) else INVALID
+    return exit_code_of(each.code for each in found)
+
+
+def exit_code_of(codes: Iterable[str]) -> int:
+    """The exit code for errors with these codes, if there are any."""
+    found = set(codes)
+    if found & {Code.FILE_UNREADABLE, Code.FILE_UNWRITABLE}:
+        return FAILED
+    return INVALID if found else OK
+
+
+def shared_text(path: str) -> str:
+    """A generated file of the package's `share` directory."""
+    import pkgutil
+
+    data = pkgutil.get_data("kron", f"share/{path}")
+    assert data is not None  # the package's loader reads files
+    return data.decode()
 
 
 KRONTAB = Program(

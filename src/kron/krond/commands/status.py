@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from kron.answers.times import distance
 from kron.console.parser import Parser, add_format
 from kron.console.report import many
-from kron.console.table import table
 from kron.console.terminal import Terminal
 from kron.core.instant import from_text
 from kron.krond.control.client import ask
@@ -67,7 +66,7 @@ def _lines(answer: dict[str, Any], rows: list[dict[str, Any]], terminal: Termina
     head = ("NAME", "NEXT RUN (UTC)", "IN", "NOW", "LAST", "AGO")
     shown = [_row(row, now_s) for row in rows]
     styles = {"NAME": "bold", "NOW": "green"}
-    yield from table(terminal, head, shown, right=("IN", "AGO"), styles=styles)
+    yield from terminal.table(head, shown, right=("IN", "AGO"), styles=styles)
 
 
 def _row(row: dict[str, Any], now_s: int) -> tuple[str, ...]:

@@ -8,14 +8,13 @@ from collections.abc import Iterable
 from kron.console.parser import Parser, add_at, add_format, moment_s
 from kron.console.progress import Progress
 from kron.console.report import difference_line, finding_document, finding_lines, many
-from kron.console.table import table
 from kron.console.terminal import Terminal
 from kron.core.errors import Code
 from kron.core.words import describe
 from kron.jobs.finding import Finding, Severity
 from kron.krontab.annotations import github_lines
 from kron.krontab.fuzzy import repository
-from kron.krontab.program import FAILED, SYSTEM_ERRORS
+from kron.krontab.program import exit_code_of
 from kron.krontab.workflows.compilation import Compilation, compile_workflows
 from kron.krontab.workflows.schedule import WorkflowSchedule
 from kron.krontab.workflows.workflow import Workflow
@@ -87,14 +86,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         terminal.print(*github_lines(findings, "krontab fuzzy compile"))
     else:
         _print_text(compilation, findings, arguments, terminal)
-    return _exit_code(findings)
-
-
-def _exit_code(findings: list[Finding]) -> int:
-    codes = {finding.code for finding in findings if finding.severity is Severity.ERROR}
-    if codes & set(SYSTEM_ERRORS):
-        return FAILED
-    return int(bool(codes))
+    return exit_code_of(each.code for each in findings if each.severity is Severity.ERROR)
 
 
 def _print_text(
@@ -150,10 +142,9 @@ def _print_table(compilation: Compilation, terminal: Terminal, *, is_written: bo
             if each.expression:
                 place = f"{workflow.path}:{number}"
                 rows.append((each.expression, each.cron, describe(each.schedule), place))
-    if not rows:
-        return
-    head = ("SCHEDULE", "CRON", "MEANING", "FILE")
-    terminal.print(*table(terminal, head, rows, styles={"CRON": "bold", "FILE": "dim"}), "")
+    if rows:
+        head = ("SCHEDULE", "CRON", "MEANING", "FILE")
+        terminal.print(*terminal.table(head, rows, styles={"CRON": "bold", "FILE": "dim"}), "")
 
 
 def _summary(compilation: Compilation, arguments: Namespace) -> str:
@@ -189,9 +180,7 @@ def _document(
     return {
         "schema": "krontab.fuzzy.compile/1",
         "action": "write" if arguments.write else "check" if arguments.check else "show",
-        "files": [
-            _file_document(workflow, is_written=is_written) for workflow in compilation.workflows
-        ],
+        "files": [_file_document(each, is_written=is_written) for each in compilation.workflows],
         "without_schedule": [path for path, _ in compilation.without],
         "errors": errors,
         "warnings": len(findings) - errors,

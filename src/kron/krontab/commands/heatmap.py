@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 from argparse import Namespace
-from collections.abc import Iterator
 
-from kron.console.parser import Parser, UsageError, add_at, add_format, moment_s, number_up_to
+from kron.console.parser import Parser, UsageError, add_at, add_format, add_number, moment_s
 from kron.console.progress import Progress
 from kron.console.report import finding_lines
 from kron.console.terminal import Terminal
@@ -72,20 +71,10 @@ def add_arguments(parser: Parser) -> None:
         help="also show runs by minute of the hour, and the busiest minutes of the day with "
         "some of their jobs",
     )
-    parser.add_argument(
-        "--top",
-        type=number_up_to(MINUTES_A_DAY),
-        default=10,
-        metavar="N",
-        help="how many of the busiest minutes to show; default: 10",
-    )
-    parser.add_argument(
-        "--weeks",
-        type=number_up_to(_MOST_WEEKS),
-        default=DEFAULT_WEEKS,
-        metavar="N",
-        help=f"how far to look ahead; cells show the mean; default: {DEFAULT_WEEKS}",
-    )
+    top = "how many of the busiest minutes to show"
+    add_number(parser, "--top", top, most=MINUTES_A_DAY, default=10)
+    weeks = "how far to look ahead; cells show the mean"
+    add_number(parser, "--weeks", weeks, most=_MOST_WEEKS, default=DEFAULT_WEEKS)
     parser.add_argument(
         "--buckets",
         type=_buckets,
@@ -136,7 +125,16 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         table = rows(tally, by_minute=arguments.minute, by_hour=arguments.hourly)
         terminal.print(*(",".join(map(str, row)) for row in table))
     else:
-        lines = _lines(tally, busy, names, arguments, terminal)
+        style = terminal.styled_error
+        lines = grid_lines(tally, style, arguments.buckets)
+        if not tally.jobs:
+            asleep = f"all {tally.suspended:,} jobs are suspended" if tally.suspended else "no jobs"
+            hint = "krontab heatmap --help says how to name files"
+            lines = [f"nothing is scheduled: {asleep}; {hint}"]
+        if arguments.hourly and tally.firings:
+            lines += hour_lines(tally, style)
+        if arguments.minute and tally.firings:
+            lines += minute_lines(tally, busy, names, style)
         # Not Terminal.error, which ignores that standard error is full: it is the output here.
         terminal.errors.writelines(f"{line}\n" for line in lines)
         terminal.errors.flush()
@@ -216,24 +214,3 @@ def _count(jobs: list[Job], arguments: Namespace, terminal: Terminal) -> tuple[T
         step = progress.advance
         tally = count_firings(jobs, at_s, arguments.weeks, by_minute=by_minute, progress=step)
         return tally, busiest(jobs, tally, arguments.top, progress=step) if by_minute else []
-
-
-def _lines(
-    tally: Tally,
-    busy: list[Busy],
-    names: dict[str, str],
-    arguments: Namespace,
-    terminal: Terminal,
-) -> Iterator[str]:
-    style = terminal.styled_error
-    if not tally.jobs:
-        asleep = f"all {tally.suspended:,} jobs are suspended" if tally.suspended else "no jobs"
-        yield f"nothing is scheduled: {asleep}; krontab heatmap --help says how to name files"
-        return
-    yield from grid_lines(tally, style, arguments.buckets)
-    if not tally.firings:
-        return
-    if arguments.hourly:
-        yield from hour_lines(tally, style)
-    if arguments.minute:
-        yield from minute_lines(tally, busy, names, style)

@@ -14,7 +14,7 @@ from kron.jobs.configuration import SYSTEM_DIRECTORY, USER_DIRECTORY, Configurat
 from kron.jobs.finding import Finding, Severity
 from kron.krontab.annotations import github_lines, sarif_document, short_lines
 from kron.krontab.jobs import add_source, load_configuration
-from kron.krontab.program import FAILED, SYSTEM_ERRORS
+from kron.krontab.program import exit_code_of
 from kron.lint import Advice, Host, advise
 
 DESCRIPTION = """\
@@ -60,8 +60,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     configuration = load_configuration(arguments, terminal)
     at_s = moment_s(arguments)
     findings = configuration.findings
-    count = sum(len(document.entries) for document in configuration.documents)
-    with Progress(terminal, "checking", count) as progress:
+    with Progress(terminal, "checking", _jobs(configuration)) as progress:
         advice = advise(
             configuration.documents,
             now=to_datetime(at_s),
@@ -80,10 +79,8 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         terminal.print(*github_lines(findings, "krontab lint"))
     else:
         _print_text(findings, configuration, terminal)
-    if any(finding.code in SYSTEM_ERRORS for finding in findings):
-        return FAILED
-    errors = sum(finding.severity is Severity.ERROR for finding in findings)
-    return int(errors > 0 or (arguments.strict and bool(findings)))
+    wrong = (each for each in findings if arguments.strict or each.severity is Severity.ERROR)
+    return exit_code_of(each.code for each in wrong)
 
 
 def _checked_codes(codes: list[str]) -> set[str]:
@@ -104,13 +101,10 @@ def _print_text(findings: list[Finding], configuration: Configuration, terminal:
         where = f"{SYSTEM_DIRECTORY} or {USER_DIRECTORY}"
         terminal.error(f"note: no krontab file in {where}; --file names others")
     errors, warnings = _counts(findings, configuration)
-    jobs = sum(1 for _ in configuration.entries)
-    files = len(configuration.documents)
-    summary = (
-        f"{many(errors, 'error')}, {many(warnings, 'warning')} "
-        f"in {many(jobs, 'job')} of {many(files, 'file')}"
-    )
+    found = f"{many(errors, 'error')}, {many(warnings, 'warning')}"
+    files = many(len(configuration.documents), "file")
     style = "red" if errors else "yellow" if warnings else "green"
+    summary = f"{found} in {many(_jobs(configuration), 'job')} of {files}"
     terminal.print(terminal.styled(summary, style))
 
 
@@ -122,11 +116,15 @@ def _document(
         "schema": "krontab.lint/1",
         "at": to_text(at_s),
         "files": [document.path for document in configuration.documents],
-        "jobs": sum(1 for _ in configuration.entries),
+        "jobs": _jobs(configuration),
         "errors": errors,
         "warnings": warnings,
         "findings": [finding_document(finding) for finding in findings],
     }
+
+
+def _jobs(configuration: Configuration) -> int:
+    return sum(len(document.entries) for document in configuration.documents)
 
 
 def _counts(findings: list[Finding], configuration: Configuration) -> tuple[int, int]:

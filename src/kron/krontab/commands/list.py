@@ -9,7 +9,6 @@ from fnmatch import fnmatchcase
 from kron.answers.listing import IN, NEXT_RUN, next_cells, next_fields, next_first
 from kron.console.parser import Parser, add_at, add_format, moment_s
 from kron.console.questions import add_sorting, next_runs
-from kron.console.table import table
 from kron.console.terminal import Terminal
 from kron.core.decision import Decision
 from kron.core.instant import to_text
@@ -76,7 +75,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         for entry, decision in listed
     ]
     styles = {"NAME": "bold", "FILE": "dim"}
-    terminal.print(*table(terminal, head, rows, right=(IN,), styles=styles))
+    terminal.print(*terminal.table(head, rows, right=(IN,), styles=styles))
     return 0
 
 

@@ -9,7 +9,6 @@ from fnmatch import fnmatchcase
 from kron.answers.listing import IN, NEXT_RUN, next_cells, next_fields, next_first
 from kron.console.parser import Parser, add_at, add_format, moment_s
 from kron.console.questions import add_sorting, next_runs
-from kron.console.table import table
 from kron.console.terminal import Terminal
 from kron.core.decision import Decision
 from kron.core.frozen import Frozen
@@ -128,7 +127,7 @@ def _print(listed: list[ListedKronJob], at_s: int, terminal: Terminal, *, is_fil
     head = ("NAME", NEXT_RUN, IN, *others)
     rows = [_row(each, at_s, is_file=is_file) for each in listed]
     styles = {"NAME": "bold", "FILE": "dim"}
-    terminal.print(*table(terminal, head, rows, right=(IN, "ACTIVE"), styles=styles))
+    terminal.print(*terminal.table(head, rows, right=(IN, "ACTIVE"), styles=styles))
     if any(each.kronjob is None for each in listed):
         terminal.error("note: kubectl describe kronjob NAME shows why one is invalid")
 
