@@ -70,8 +70,6 @@ class Between(Frozen):
 
 
 class Pattern(Frozen):
-    """A kind, and what narrows it down."""
-
     kind: Kind
     window: Around | Between | None = None
     """Where in the day; for daily and weekly schedules."""

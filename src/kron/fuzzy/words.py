@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 
 class Words:
-    """A cursor over the words of a text."""
-
     __slots__ = ("_words", "next", "position", "problems", "text", "warnings")
 
     def __init__(self, text: str) -> None:
@@ -56,7 +54,6 @@ class Words:
         return word
 
     def take_if(self, word: str) -> bool:
-        """Take the word ahead if it is this one."""
         if self.next != word:
             return False
         self.take()
@@ -82,7 +79,6 @@ class Words:
         return spans[first][0], spans[first if last is None else last][1]
 
     def place_within(self, index: int, start: int, end: int) -> Place:
-        """Where a part of a word stands in the text."""
         first = self.place(index)[0]
         return first + start, first + end
 

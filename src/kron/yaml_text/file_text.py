@@ -15,8 +15,6 @@ BYTE_ORDER_MARK = "\ufeff"
 
 
 class FileText:
-    """A file's path and its text."""
-
     def __init__(self, path: str, text: str) -> None:
         self.path = path
         self.text = text

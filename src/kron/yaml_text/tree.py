@@ -24,8 +24,6 @@ NULLS = ("", "~", "null", "Null", "NULL")
 
 
 class NodeType(StrEnum):
-    """What a node is."""
-
     SCALAR = "scalar"
     MAPPING = "mapping"
     SEQUENCE = "sequence"
@@ -184,8 +182,6 @@ def _fix(text: str, index: int, problem: str) -> str:
 
 
 class _Builder:
-    """Takes the events one by one."""
-
     def __init__(
         self, stretch: Stretch, repeated: Repeated, most_nodes: int, *, only_one: bool
     ) -> None:

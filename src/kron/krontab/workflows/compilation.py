@@ -39,8 +39,6 @@ _SHOWN_HIDDEN = ".github"
 
 
 class WorkflowError(ConfigurationError):
-    """Workflow files with errors, with all of them."""
-
     def __init__(self, findings: list[Finding], unshown: int) -> None:
         first = findings[0]
         # This package's findings have further codes of their own.
@@ -53,8 +51,6 @@ class WorkflowError(ConfigurationError):
 
 
 class Compilation(Frozen):
-    """All files with schedules, and everything that is wrong or doubtful."""
-
     workflows: tuple[Workflow, ...]
     findings: tuple[Finding, ...]
     unshown: int = 0
@@ -209,18 +205,11 @@ def _collision_findings(workflows: list[Workflow]) -> list[Finding]:
     ]
     places = {(each.identifier, each.cron): (workflow, each) for workflow, each in fuzzy}
     findings = []
-    for collision in collisions((each.identifier, each.expression) for _, each in fuzzy):
-        workflow, schedule = places[collision.identifiers[-1], collision.cron]
-        findings.append(
-            workflow.source.finding(
-                collision.code,
-                collision.message,
-                schedule.slot.start,
-                schedule.slot.end,
-                collision.fix,
-                severity=Severity.WARNING,
-            )
-        )
+    for found in collisions((each.identifier, each.expression) for _, each in fuzzy):
+        workflow, schedule = places[found.identifiers[-1], found.cron]
+        place = schedule.slot.start, schedule.slot.end
+        finding = workflow.source.finding(found.code, found.message, *place, found.fix)
+        findings.append(finding.replace(severity=Severity.WARNING))
     return findings
 
 

@@ -31,7 +31,6 @@ _LINE = re.compile(
 """A line of a git configuration: a header, a setting, both or (a comment, an error) neither."""
 _QUOTE_OR_ESCAPE = re.compile(r'"|\\(\r\n|(?s:.))')
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", '"': '"', "\\": "\\"}
-_ASK = "name it: --repo OWNER/NAME"
 
 
 class Repository(Frozen):
@@ -41,14 +40,6 @@ class Repository(Frozen):
     slug: str = ""
     trouble: str = ""
     """Why the slug is not known."""
-
-
-class UnknownRepositoryError(KronError):
-    """A file whose identifier is not known."""
-
-    def __init__(self, message: str, fix: str = _ASK) -> None:
-        super().__init__(Code.IDENTITY, message, fix=fix)
-        self.args = (message, fix)
 
 
 def is_slug(text: str) -> bool:
@@ -89,21 +80,21 @@ class Repositories:
         self._of_root = cache(self._read)
 
     def identifier(self, path: str) -> str:
-        """`owner/name/path` of a file; an `UnknownRepositoryError` if it is not known."""
+        """`owner/name/path` of a file; a `KronError` if it is not known."""
         file = Path(path)
         directory = file.parent.resolve()
         repository = self._of_directory(directory)
         root = repository.root or Path.cwd()
         slug = self._slug or repository.slug
         if not slug:
-            raise UnknownRepositoryError(f"the repository is not known: {repository.trouble}")
+            message = f"the repository is not known: {repository.trouble}"
+            raise KronError(Code.IDENTITY, message, fix="name it: --repo OWNER/NAME")
         try:
             relative = (directory / file.name).relative_to(root)
         except ValueError:
             message = f"the file is in no repository, and not below {root}"
-            raise UnknownRepositoryError(
-                message, "run krontab in the root of the repository"
-            ) from None
+            fix = "run krontab in the root of the repository"
+            raise KronError(Code.IDENTITY, message, fix) from None
         return f"{slug}/{relative.as_posix()}"
 
     def _find(self, directory: Path) -> Repository:
@@ -125,8 +116,7 @@ class Repositories:
         slug = slug_of_url(url)
         if slug is None:
             shown = quoted(_CREDENTIALS.sub("//***@", url))
-            trouble = f"the remote origin, {shown}, does not end in OWNER/NAME"
-            return Repository(root, trouble=trouble)
+            return Repository(root, "", f"the remote origin, {shown}, does not end in OWNER/NAME")
         return Repository(root, slug)
 
 

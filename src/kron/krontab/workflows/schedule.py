@@ -29,8 +29,6 @@ _OPEN_STEP = re.compile(r"(?<![^,])([0-9A-Za-z]++)/(?=[0-9])")
 
 
 class WorkflowSchedule(Frozen):
-    """One schedule of a workflow, resolved."""
-
     slot: Slot
     words: FuzzyWords | None
     """None for plain cron."""

@@ -64,8 +64,6 @@ class Tree(Frozen):
 
 
 class WorkflowSource(FileText):
-    """A file's text and its findings."""
-
     def __init__(self, path: str, data: bytes) -> None:
         super().__init__(path, data.decode(*_ENCODING))
         self.findings: list[Finding] = []

@@ -6,12 +6,11 @@ from bisect import bisect_right
 from collections.abc import Callable
 from itertools import accumulate
 
-from kron.core.errors import SHOWN_PROBLEMS, quoted
+from kron.core.errors import SHOWN_PROBLEMS, KronError, quoted
 from kron.core.frozen import Frozen
 from kron.engine.job import Job
 from kron.jobs.finding import Finding
 from kron.krontab.workflows.remark import FuzzyWords, remark_behind
-from kron.krontab.workflows.repository import UnknownRepositoryError
 from kron.krontab.workflows.schedule import WorkflowSchedule, resolve, words_of_line
 from kron.krontab.workflows.slot import Slot, read_slots
 from kron.krontab.workflows.source import (
@@ -27,15 +26,12 @@ from kron.krontab.workflows.splice import TextEdit, difference, edits_of_line, s
 from kron.krontab.workflows.writing import Replacement
 
 Identify = Callable[[str], str]
-"""Returns the identifier of the file at a path, or raises an `UnknownRepositoryError`."""
-
+"""Returns the identifier of the file at a path; a `KronError` if its repository is not known."""
 
 _ANY_IDENTIFIER = "owner/name/path"
 
 
 class Workflow(Frozen):
-    """A file with its schedules, and the edits that would update it."""
-
     source: WorkflowSource
     tree: Tree
     identifier: str
@@ -71,11 +67,9 @@ class Workflow(Frozen):
         return self.source.line_of(start), self.source.column_of(start) + 1
 
     def difference(self) -> list[str]:
-        """What the edits change, as the lines of a unified diff."""
         return difference(self.path, self.source.text, self.edits)
 
     def replacement(self) -> Replacement:
-        """The file's content before and after the edits."""
         text = self.source.text
         return Replacement(self.path, encoded(text), encoded(spliced(text, self.edits)))
 
@@ -140,7 +134,7 @@ def read_workflow(
     if any(words.values()):
         try:
             identifier = identify(source.path)
-        except UnknownRepositoryError as error:
+        except KronError as error:
             if trusting and all(each is None or each.in_remark for each in words.values()):
                 words = dict.fromkeys(words)
             else:
