@@ -35,7 +35,6 @@ def github_lines(findings: Iterable[Finding], program: str) -> Iterator[str]:
 
 
 def sarif_document(findings: list[Finding]) -> dict[str, object]:
-    """A SARIF 2.1.0 log with one run."""
     import kron
 
     codes = sorted({finding.code for finding in findings})

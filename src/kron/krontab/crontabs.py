@@ -12,7 +12,6 @@ from kron.jobs.source import STANDARD_INPUT, own_access, read_file
 
 
 def add_crontab_options(group: argparse._ActionsContainer) -> None:
-    """Options for reading crontabs."""
     whose = group.add_mutually_exclusive_group()
     whose.add_argument("--system", action="store_true", help="their lines have a user column")
     whose.add_argument("--user", metavar="NAME", help="the user whose crontabs they are")
@@ -28,7 +27,6 @@ def read_named_crontab(
     zone: str,
     node: Node = Node(),  # noqa: B008 (frozen)
 ) -> Crontab:
-    """A crontab by its path, or from standard input."""
     is_input = path == STANDARD_INPUT
     data = standard_input() if is_input else read_file(path, own_access(insecure=True))
     place = place_of(path) or CrontabPlace(CrontabKind.USER)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 def repository(text: str) -> str:
-    """The argument `--repo OWNER/NAME`."""
     from kron.krontab.workflows.repository import is_slug
 
     if is_slug(text):

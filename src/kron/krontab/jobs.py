@@ -9,6 +9,7 @@ from kron.console.parser import UsageError, add_insecure_config, add_node_id, pa
 from kron.console.progress import Progress
 from kron.console.terminal import Terminal, standard_input
 from kron.core.errors import Code, KronError, quoted
+from kron.core.schedule import Schedule
 from kron.jobs.configuration import Configuration, default_paths, load
 from kron.jobs.document import read_document
 from kron.jobs.entry import Entry, read_schedule
@@ -17,7 +18,6 @@ from kron.jobs.source import STANDARD_INPUT, own_access
 
 
 def add_source(parser: ArgumentParser, *, identity: bool = False) -> None:
-    """Options for the files with jobs, and for identities."""
     group = parser.add_argument_group("where jobs come from")
     group.add_argument(
         "--file",
@@ -62,32 +62,28 @@ def load_configuration(arguments: Namespace, terminal: Terminal) -> Configuratio
 
 def find_subject(arguments: Namespace, terminal: Terminal) -> Subject:
     """The job that the command line names, or the schedule that it gives."""
-    _check_identity(arguments.identity)
+    identity = arguments.identity
+    if identity is not None and not (identity and identity.isprintable()):
+        message = f"{quoted(identity)} is not an identity: it is empty or holds a control character"
+        raise KronError(Code.IDENTITY, message)
     if arguments.schedule is not None:
         if arguments.job is not None:
             message = "a job and --schedule exclude each other"
             raise UsageError(Code.JOB_UNKNOWN, message, fix="give one of them")
-        if arguments.identity is None:
+        if identity is None:
             message = "--schedule needs --identity: the chosen times depend on it"
             raise UsageError(Code.IDENTITY, message, fix="for example --identity prod/db-backup")
-        schedule = read_schedule(arguments.schedule, arguments.identity)
-        return Subject("-", arguments.identity, arguments.schedule, schedule, origin="--schedule")
+        schedule = read_schedule(arguments.schedule, identity)
+        return Subject("-", identity, arguments.schedule, schedule, origin="--schedule")
     if arguments.job is None:
         raise UsageError(Code.JOB_UNKNOWN, "no job is named", fix="krontab list shows all jobs")
     entry = load_configuration(arguments, terminal).checked().entry(arguments.job)
-    return _subject(entry, arguments.identity)
-
-
-def _check_identity(identity: str | None) -> None:
-    if identity is not None and not (identity and identity.isprintable()):
-        message = f"{quoted(identity)} is not an identity: it is empty or holds a control character"
-        raise KronError(Code.IDENTITY, message)
-
-
-def _subject(entry: Entry, identity: str | None) -> Subject:
-    schedule = entry.schedule
-    if identity is not None and identity != entry.identity:
-        schedule = read_schedule(entry.schedule_text, identity)  # fuzzy times depend on it
     identity = entry.identity if identity is None else identity
-    text, place = entry.schedule_text, (entry.path, entry.line)
-    return Subject(entry.name, identity, text, schedule, *place)
+    schedule = schedule_as(identity, entry)
+    return Subject(entry.name, identity, entry.schedule_text, schedule, entry.path, entry.line)
+
+
+def schedule_as(identity: str, entry: Entry) -> Schedule:
+    """The schedule that a job would have with this identity: fuzzy times depend on it."""
+    same = identity == entry.identity
+    return entry.schedule if same else read_schedule(entry.schedule_text, identity)

@@ -20,7 +20,6 @@ DEFAULT_NAME = "krontab.kron"
 
 
 def add_target(parser: ArgumentParser) -> None:
-    """Options for the file to edit."""
     group = parser.add_argument_group("the file")
     group.add_argument(
         "--file",
@@ -96,7 +95,6 @@ def change_file(
 
 
 def _difference(path: str, before: str, after: str) -> list[str]:
-    """The lines of a unified diff."""
     from difflib import unified_diff
 
     shown = unified_diff(_lines(before), _lines(after), path, path, lineterm="")

@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from kron.console.parser import Parser
 from kron.console.terminal import Terminal
-from kron.krontab.share import shared_text
+from kron.krontab.program import shared_text
 
 DESCRIPTION = """\
 Print a script with which a shell completes krontab's commands, options, files and names of jobs.

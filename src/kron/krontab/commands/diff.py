@@ -11,10 +11,9 @@ from kron.console.terminal import Terminal
 from kron.core.errors import Code, KronError
 from kron.engine.job import Job
 from kron.jobs.configuration import load
-from kron.jobs.entry import read_schedule
 from kron.jobs.identity import Node
 from kron.jobs.source import own_access
-from kron.krontab.jobs import node_of
+from kron.krontab.jobs import node_of, schedule_as
 
 DESCRIPTION = """\
 Show how the chosen times of all jobs would change if configuration B replaced A: which runs are
@@ -59,8 +58,6 @@ def _jobs(path: str, root: str, node: Node, arguments: Namespace) -> dict[str, J
         file = "" if entry.path == own else os.path.relpath(entry.path, own)
         place = os.path.join(root, file) if file else root  # noqa: PTH118
         identity = node.identity(place, entry.name)
-        schedule = entry.schedule
-        if identity != entry.identity:  # on which the times of a fuzzy schedule depend
-            schedule = read_schedule(entry.schedule_text, identity)
-        jobs[f"{file}:{entry.name}" if file else entry.name] = Job(identity, schedule)
+        key = f"{file}:{entry.name}" if file else entry.name
+        jobs[key] = Job(identity, schedule_as(identity, entry))
     return jobs
