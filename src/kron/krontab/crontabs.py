@@ -21,17 +21,14 @@ def add_crontab_options(group: argparse._ActionsContainer) -> None:
 
 
 def read_named_crontab(
-    path: str,
-    arguments: argparse.Namespace,
-    *,
-    zone: str,
-    node: Node = Node(),  # noqa: B008 (frozen)
+    path: str, arguments: argparse.Namespace, zone: str, node: Node | None = None
 ) -> Crontab:
     is_input = path == STANDARD_INPUT
     data = standard_input() if is_input else read_file(path, own_access(insecure=True))
+    home_of = Accounts().home_of
     place = place_of(path) or CrontabPlace(CrontabKind.USER)
     if arguments.system:
         place = CrontabPlace(CrontabKind.SYSTEM)
     elif arguments.user is not None:
         place = CrontabPlace(CrontabKind.USER, arguments.user)
-    return read_crontab(data, path, place, zone=zone, home_of=Accounts().home_of, node=node)
+    return read_crontab(data, path, place, zone=zone, home_of=home_of, node=node or Node())

@@ -50,24 +50,12 @@ class FileText:
         end = self.line_at(offset)[2]
         return end - 1 if end > offset and self.text[end - 1] == "\r" else end
 
-    def finding(
-        self,
-        code: str,
-        message: str,
-        start: int,
-        end: int,
-        fix: str = "",
-        *,
-        severity: Severity = Severity.ERROR,
-    ) -> Finding:
-        """Something about [start, end), as far as it lies on the first line."""
+    def finding(self, code: str, message: str, start: int, end: int, fix: str = "") -> Finding:
+        """An error in [start, end), as far as it lies on the first line."""
         number, first, _ = self.line_at(start)
         last = self.line_end(start)
-        stop = max(start + 1, min(end, last))
-        shown = self.text[first:last]
-        return Finding(
-            severity, code, message, self.path, number, start - first, stop - first, fix, shown
-        )
+        place = (self.path, number, start - first, max(start + 1, min(end, last)) - first)
+        return Finding(Severity.ERROR, code, message, *place, fix, self.text[first:last])
 
 
 def _line_end(text: str, offset: int) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kron.fuzzy import scatter
-from kron.krontab.workflows.compilation import WorkflowError, schedules_of
+from kron.krontab.workflows.compilation import compile_workflows
 from tests.krontab.command import AT, PROGRAM, Krontab
 from tests.krontab.workflows.clone import SLUG, Clone
 
@@ -308,22 +308,21 @@ def test_distant_changes_are_hunks_of_their_own(clone: Clone) -> None:
     assert clone.compile("--check", "z.yml").code == 0
 
 
-def test_schedules_of_gives_every_schedule_as_a_job(clone: Clone) -> None:
+def test_a_compilation_gives_every_schedule_as_a_job(clone: Clone) -> None:
     path = clone.write(YML, "on:\n  schedule:\n    - cron: daily\n    - cron: '0 5 * * 1'\n")
-    jobs = schedules_of([str(clone.root)])
+    jobs = compile_workflows([str(clone.root)]).jobs
     assert [job.identity for job in jobs] == [f"{path}:3:13", f"{path}:4:13"]
     assert str(jobs[0].schedule.cron) == scatter("daily", f"{SLUG}/{YML}")
 
 
-def test_schedules_of_what_is_compiled_needs_no_repository(tmp_path: Path) -> None:
+def test_counting_what_is_compiled_needs_no_repository(tmp_path: Path) -> None:
     path = tmp_path / YML
     path.write_text(compiled(YML))
-    (job,) = schedules_of([str(path)])
+    (job,) = compile_workflows([str(path)], trusting=True).jobs
     assert str(job.schedule.cron) == scatter("daily", f"{SLUG}/{YML}")
     path.write_text(DAILY)
-    with pytest.raises(WorkflowError) as caught:
-        schedules_of([str(path)])
-    assert [finding.code for finding in caught.value.findings] == ["repository"]
+    found = compile_workflows([str(path)], trusting=True)
+    assert [finding.code for finding in found.errors] == ["repository"]
     (tmp_path / ".git").mkdir()
-    (job,) = schedules_of([str(path)], SLUG)
+    (job,) = compile_workflows([str(path)], SLUG, trusting=True).jobs
     assert str(job.schedule.cron) == scatter("daily", f"{SLUG}/{YML}")

@@ -188,16 +188,20 @@ def _crontabs(arguments: Namespace) -> list[Crontab]:
     node = node_of(arguments)
     # A file that is named twice is read once, as with krontab files.
     paths = {os.path.abspath(path): path for path in arguments.crontab}  # noqa: PTH100
-    return [read_named_crontab(path, arguments, zone=zone, node=node) for path in paths.values()]
+    return [read_named_crontab(path, arguments, zone, node) for path in paths.values()]
 
 
 def _workflows(arguments: Namespace, terminal: Terminal) -> list[Job]:
     if not arguments.workflows:
         return []
-    from kron.krontab.workflows.compilation import schedules_of
+    from kron.krontab.workflows.compilation import WorkflowError, compile_workflows
 
+    paths, repo = arguments.workflows, arguments.repo
     with Progress(terminal, "reading workflows") as progress:
-        return schedules_of(arguments.workflows, arguments.repo, progress=progress.advance)
+        compilation = compile_workflows(paths, repo, trusting=True, progress=progress.advance)
+    if compilation.errors:
+        raise WorkflowError(compilation.errors, compilation.unshown)
+    return compilation.jobs
 
 
 def _report_omissions(crontab: Crontab, terminal: Terminal) -> None:

@@ -81,7 +81,7 @@ def _spread(text: str) -> int | str:
 
 
 def _import(path: str, zone: str, arguments: Namespace, names: Names) -> Imported:
-    crontab = read_named_crontab(path, arguments, zone=zone)
+    crontab = read_named_crontab(path, arguments, zone)
     if len(arguments.files) > 1:
         crontab = _prefixed(crontab, names)
     environment = not arguments.no_environment
@@ -92,14 +92,10 @@ def _prefixed(crontab: Crontab, names: Names) -> Crontab:
     """The same jobs with the file's name in their names, which are unique among all files."""
     plain = plain_name(os.path.basename(crontab.path))  # noqa: PTH119
     prefix = plain or names.unique(_UNNAMED_FILE)
-    lines = [
-        line
-        if line.entry is None
-        else line.replace(
-            entry=line.entry.replace(name=names.unique(f"{prefix}/{line.entry.name}"))
-        )
-        for line in crontab.lines
-    ]
+    lines = []
+    for line in crontab.lines:
+        entry = line.entry and line.entry.replace(name=names.unique(f"{prefix}/{line.entry.name}"))
+        lines.append(line.replace(entry=entry))
     return crontab.replace(lines=tuple(lines))
 
 
@@ -109,17 +105,14 @@ def _print(imported: Imported, is_one_of_many: bool, zone: str, terminal: Termin
         terminal.print(f"# from {crontab.path}")
     terminal.output.write(conversion.text)
     terminal.output.flush()
-    for finding in _all_findings(imported):
+    for finding in _all_findings(*imported):
         terminal.error(*finding_lines(finding, terminal.styled_error))
-    jobs = sum(1 for _ in crontab.entries)
-    terminal.error(
-        f"{crontab.path}: {jobs} jobs, {len(conversion.notes)} notes, "
-        f"{len(crontab.findings)} errors; times without CRON_TZ are in {zone}"
-    )
+    jobs, notes = sum(1 for _ in crontab.entries), len(conversion.notes)
+    counts = f"{jobs} jobs, {notes} notes, {len(crontab.findings)} errors"
+    terminal.error(f"{crontab.path}: {counts}; times without CRON_TZ are in {zone}")
 
 
-def _all_findings(imported: Imported) -> list[Finding]:
-    crontab, conversion = imported
+def _all_findings(crontab: Crontab, conversion: Conversion) -> list[Finding]:
     found = [*crontab.findings, *conversion.notes]
     return sorted(found, key=lambda finding: (finding.line, finding.start))
 
@@ -135,7 +128,7 @@ def _document(imported: list[Imported], zone: str) -> dict[str, object]:
                 "user": each[0].place.user or None,
                 "jobs": [entry.name for entry in each[0].entries],
                 "lines": list(each[1].lines),
-                "findings": [finding_document(finding) for finding in _all_findings(each)],
+                "findings": [finding_document(finding) for finding in _all_findings(*each)],
             }
             for each in imported
         ],

@@ -71,21 +71,6 @@ class Compilation(Frozen):
         return [job for workflow in self.workflows for job in workflow.jobs]
 
 
-def schedules_of(
-    paths: Iterable[str], repo: str | None = None, *, progress: Progress | None = None
-) -> list[Job]:
-    """Every schedule of the workflows among the files and directories, each as a job.
-
-    A job's identity is its position, `path:line:column`. Fuzzy schedules are resolved as by
-    `krontab fuzzy compile`. `repo` is OWNER/NAME, by default that of the remote `origin`; only
-    schedules that are not compiled yet need it. A `WorkflowError` lists all errors.
-    """
-    compilation = compile_workflows(paths, repo, trusting=True, progress=progress)
-    if compilation.errors:
-        raise WorkflowError(compilation.errors, compilation.unshown)
-    return compilation.jobs
-
-
 def compile_workflows(
     paths: Iterable[str],
     repo: str | None = None,
@@ -93,7 +78,11 @@ def compile_workflows(
     trusting: bool = False,
     progress: Progress | None = None,
 ) -> Compilation:
-    """Compile the workflows among the files and directories. `progress` counts the files read."""
+    """Compile the workflows among the files and directories. `progress` counts the files read.
+
+    `repo` is OWNER/NAME, by default that of the remote `origin`. With `trusting`, only schedules
+    that are not compiled yet need it.
+    """
     load_yaml("workflow files", "yaml")
     identify = Repositories(repo).identifier
     workflows: list[Workflow] = []

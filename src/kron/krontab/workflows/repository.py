@@ -15,7 +15,6 @@ from functools import cache
 from pathlib import Path
 
 from kron.core.errors import Code, KronError, quoted
-from kron.core.frozen import Frozen
 from kron.jobs.source import own_access, read_file
 
 _NAME = r"[A-Za-z0-9._-]{1,100}"
@@ -31,15 +30,6 @@ _LINE = re.compile(
 """A line of a git configuration: a header, a setting, both or (a comment, an error) neither."""
 _QUOTE_OR_ESCAPE = re.compile(r'"|\\(\r\n|(?s:.))')
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", '"': '"', "\\": "\\"}
-
-
-class Repository(Frozen):
-    """The root, and the slug if it is known."""
-
-    root: Path | None
-    slug: str = ""
-    trouble: str = ""
-    """Why the slug is not known."""
 
 
 def is_slug(text: str) -> bool:
@@ -76,48 +66,49 @@ class Repositories:
 
     def __init__(self, slug: str | None = None) -> None:
         self._slug = slug
-        self._of_directory = cache(self._find)
-        self._of_root = cache(self._read)
+        self._root_of = cache(_root_of)
+        self._slug_of = cache(_slug_of)
 
     def identifier(self, path: str) -> str:
         """`owner/name/path` of a file; a `KronError` if it is not known."""
         file = Path(path)
         directory = file.parent.resolve()
-        repository = self._of_directory(directory)
-        root = repository.root or Path.cwd()
-        slug = self._slug or repository.slug
+        root = self._root_of(directory)
+        slug, trouble = (self._slug, "") if self._slug else self._slug_of(root)
         if not slug:
-            message = f"the repository is not known: {repository.trouble}"
+            message = f"the repository is not known: {trouble}"
             raise KronError(Code.IDENTITY, message, fix="name it: --repo OWNER/NAME")
+        base = root or Path.cwd()
         try:
-            relative = (directory / file.name).relative_to(root)
+            relative = (directory / file.name).relative_to(base)
         except ValueError:
-            message = f"the file is in no repository, and not below {root}"
+            message = f"the file is in no repository, and not below {base}"
             fix = "run krontab in the root of the repository"
             raise KronError(Code.IDENTITY, message, fix) from None
         return f"{slug}/{relative.as_posix()}"
 
-    def _find(self, directory: Path) -> Repository:
-        for each in (directory, *directory.parents):
-            if (each / ".git").exists():
-                return self._of_root(each)
-        return Repository(None, trouble="no directory above the file has a .git")
 
-    def _read(self, root: Path) -> Repository:
-        if self._slug:
-            return Repository(root)  # only its root is needed
-        try:
-            config = _common_directory(root / ".git") / "config"
-            url = origin_url(_text(config))
-        except KronError as error:
-            return Repository(root, trouble=error.message)
-        if url is None:
-            return Repository(root, trouble=f"{config} has no remote origin")
-        slug = slug_of_url(url)
-        if slug is None:
-            shown = quoted(_CREDENTIALS.sub("//***@", url))
-            return Repository(root, "", f"the remote origin, {shown}, does not end in OWNER/NAME")
-        return Repository(root, slug)
+def _root_of(directory: Path) -> Path | None:
+    above = (directory, *directory.parents)
+    return next((each for each in above if (each / ".git").exists()), None)
+
+
+def _slug_of(root: Path | None) -> tuple[str, str]:
+    """The slug of the remote `origin`; without one '', and why it is not known."""
+    if root is None:
+        return "", "no directory above the file has a .git"
+    try:
+        config = _common_directory(root / ".git") / "config"
+        url = origin_url(_text(config))
+    except KronError as error:
+        return "", error.message
+    if url is None:
+        return "", f"{config} has no remote origin"
+    slug = slug_of_url(url)
+    if slug is None:
+        shown = quoted(_CREDENTIALS.sub("//***@", url))
+        return "", f"the remote origin, {shown}, does not end in OWNER/NAME"
+    return slug, ""
 
 
 def _common_directory(git: Path) -> Path:

@@ -59,42 +59,36 @@ def _of_schedule(source: WorkflowSource, key: YamlNode, node: YamlNode) -> list[
     schedule = node.resolved
     if schedule.type is NodeType.SEQUENCE:
         slots: dict[int, Slot] = {}
-        for slot in (_of_entry(source, entry) for entry in schedule.children):
-            if slot is not None:  # several aliases of one scalar are one slot
+        for entry in schedule.children:
+            for slot in _of_entry(source, entry):  # several aliases of one scalar are one slot
                 slots.setdefault(slot.node.order, slot)
         return list(slots.values())
     if schedule.type is NodeType.MAPPING:
         message = "schedule is a mapping: it must be a list, or one fuzzy schedule"
-        _report(source, message, key, "put a dash before cron: - cron: ...")
-        return []
+        return _refused(source, message, key, "put a dash before cron: - cron: ...")
     if schedule.is_null:
-        _report(source, "schedule is empty", key, _EXAMPLE)
-        return []
+        return _refused(source, "schedule is empty", key)
     if node.type is NodeType.ALIAS or node.anchor:
         message = "a schedule that is a single string becomes a list, so it can have no anchor"
-        _report(source, message, node, _EXAMPLE)
-        return []
+        return _refused(source, message, node)
     return [_slot(source, schedule).replace(key_column=source.column_of(key.start))]
 
 
-def _of_entry(source: WorkflowSource, node: YamlNode) -> Slot | None:
+def _of_entry(source: WorkflowSource, node: YamlNode) -> list[Slot]:
     entry = node.resolved
     if entry.type is not NodeType.MAPPING:
-        _report(source, "an entry of schedule must be a mapping with cron", node, _EXAMPLE)
-        return None
+        return _refused(source, "an entry of schedule must be a mapping with cron", node)
     if not _is_plain_mapping(source, entry):
-        return None
+        return []
     pair = entry.get("cron")
     if pair is None:
-        _report(source, "an entry of schedule has no cron", node, _EXAMPLE)
-        return None
+        return _refused(source, "an entry of schedule has no cron", node)
     key, value = pair[0], pair[1].resolved
     if value.type is not NodeType.SCALAR or value.is_null:
         what = "is empty" if value.type is NodeType.SCALAR else f"is a {value.type}"
         message = f"cron {what}: it must be a cron expression or a fuzzy schedule"
-        _report(source, message, key, _EXAMPLE)
-        return None
-    return _with_zone(source, _slot(source, value), entry)
+        return _refused(source, message, key)
+    return [_with_zone(source, _slot(source, value), entry)]
 
 
 def _slot(source: WorkflowSource, node: YamlNode) -> Slot:
@@ -117,7 +111,7 @@ def _with_zone(source: WorkflowSource, slot: Slot, entry: YamlNode) -> Slot:
         return slot
     zone = pair[1].resolved
     if zone.type is not NodeType.SCALAR or zone.is_null:
-        _report(source, "timezone is not the name of a time zone", pair[0], "delete it")
+        _refused(source, "timezone is not the name of a time zone", pair[0], "delete it")
         return slot
     return slot.replace(zone=zone.value, zone_start=pair[1].start, zone_end=pair[1].end)
 
@@ -126,9 +120,13 @@ def _is_plain_mapping(source: WorkflowSource, node: YamlNode) -> bool:
     pair = node.get(MERGE)
     if pair is not None:
         message = f"GitHub does not support the merge key {quoted(MERGE)}"
-        _report(source, message, pair[0], "write out what it stands for")
+        _refused(source, message, pair[0], "write out what it stands for")
     return pair is None
 
 
-def _report(source: WorkflowSource, message: str, node: YamlNode, fix: str) -> None:
+def _refused(
+    source: WorkflowSource, message: str, node: YamlNode, fix: str = _EXAMPLE
+) -> list[Slot]:
+    """Report a schedule that is in the wrong form; it has no slot."""
     source.report(WorkflowCode.FORM, message, node.start, node.end, fix)
+    return []

@@ -87,7 +87,8 @@ class WorkflowSource(FileText):
         if sum(finding.severity is severity for finding in self.findings) >= SHOWN_PROBLEMS:
             self.unshown += 1
         else:
-            self.findings.append(self.finding(code, message, start, end, fix, severity=severity))
+            finding = self.finding(code, message, start, end, fix)
+            self.findings.append(finding.replace(severity=severity))
 
 
 def encoded(text: str) -> bytes:
@@ -148,21 +149,20 @@ def read_tree(source: WorkflowSource, part: YamlPart) -> Tree | None:
         name, line = quoted(key.resolved.value), source.line_of(first.start)
         message = f"the key {name} is given twice, first on line {line}"
         source.report(Code.KEY_REPEATED, message, key.start, key.end, "delete one of them")
-    return None if is_broken or repeated else _tree(root)
-
-
-def _tree(root: YamlNode | None) -> Tree:
+    if is_broken or repeated:
+        return None
     tree = Tree(root, [], [])
-    waiting: list[YamlNode | tuple[int, int]] = [] if root is None else [root]
-    while waiting:
-        event = waiting.pop()
-        if isinstance(event, tuple):
-            tree.spans.append(event)
-            tree.signature.append(END)
-            continue
-        tree.spans.append((event.start, event.end))
-        tree.signature.append((event.type, event.value, event.anchor, event.tag))
-        if event.has_end:
-            waiting.append(event.close)
-            waiting += reversed(event.children)
+    if root is not None:
+        _add_events(tree, root)
     return tree
+
+
+def _add_events(tree: Tree, node: YamlNode) -> None:
+    """Add the events of a node and of those below it, at most `DEEPEST` levels."""
+    tree.spans.append((node.start, node.end))
+    tree.signature.append((node.type, node.value, node.anchor, node.tag))
+    for child in node.children:
+        _add_events(tree, child)
+    if node.has_end:
+        tree.spans.append(node.close)
+        tree.signature.append(END)

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kron.core.frozen import Frozen
-from kron.krontab.workflows.remark import FuzzyRemark
-from kron.krontab.workflows.schedule import WorkflowSchedule
+from kron.krontab.workflows.schedule import FuzzyRemark, WorkflowSchedule
 from kron.krontab.workflows.slot import Slot
 from kron.krontab.workflows.source import END, Signature, Tree, WorkflowCode, WorkflowSource
 from kron.yaml_text.tree import NodeType

@@ -10,8 +10,13 @@ from kron.core.errors import SHOWN_PROBLEMS, KronError, quoted
 from kron.core.frozen import Frozen
 from kron.engine.job import Job
 from kron.jobs.finding import Finding
-from kron.krontab.workflows.remark import FuzzyWords, remark_behind
-from kron.krontab.workflows.schedule import WorkflowSchedule, resolve, words_of_line
+from kron.krontab.workflows.schedule import (
+    FuzzyWords,
+    WorkflowSchedule,
+    remark_behind,
+    resolve,
+    words_of_line,
+)
 from kron.krontab.workflows.slot import Slot, read_slots
 from kron.krontab.workflows.source import (
     Tree,
@@ -126,10 +131,10 @@ def read_workflow(
     by_line: dict[int, list[Slot]] = {}
     for slot in sorted(slots, key=lambda slot: slot.start):
         by_line.setdefault(source.line_of(slot.end), []).append(slot)
-    remarks = {line: remark_behind(source, tree, on_it[0]) for line, on_it in by_line.items()}
+    lines = [(on_it, remark_behind(source, tree, on_it[0])) for on_it in by_line.values()]
     words: dict[int, FuzzyWords | None] = {}
-    for line, on_it in by_line.items():
-        words |= words_of_line(source, on_it, remarks[line])
+    for on_it, remark in lines:
+        words |= words_of_line(source, on_it, remark)
     identifier = ""
     if any(words.values()):
         try:
@@ -146,7 +151,7 @@ def read_workflow(
         return None
     by_slot = {schedule.slot.node.order: schedule for schedule in schedules}
     edits: list[TextEdit] = []
-    for line, on_it in by_line.items():
-        edits += edits_of_line(source, [by_slot[slot.node.order] for slot in on_it], remarks[line])
+    for on_it, remark in lines:
+        edits += edits_of_line(source, [by_slot[slot.node.order] for slot in on_it], remark)
     edits.sort(key=lambda edit: (edit.start, edit.end))
     return Workflow(source, tree, identifier, tuple(schedules), tuple(edits))
