@@ -156,9 +156,12 @@ class Program(Frozen):
         from kron.jobs.configuration import ConfigurationError
 
         if isinstance(error, ConfigurationError):
-            from kron.console.report import print_findings
+            from kron.console.report import finding_lines
 
-            print_findings(error, terminal)
+            for finding in error.findings:
+                terminal.error(*finding_lines(finding, terminal.styled_error))
+            if error.unshown:
+                terminal.error(f"... and {error.unshown:,} more errors")
         else:
             terminal.error(f"{terminal.styled_error(f'{self.name}:', 'bold', 'red')} {error}")
         return self.exit_code(error)

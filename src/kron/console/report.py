@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kron.console.terminal import Style, Terminal
+from kron.console.terminal import Style
 from kron.core.errors import excerpt, visible
-from kron.jobs.configuration import ConfigurationError
 from kron.jobs.finding import Finding, Severity
 
 _DIFFERENCE_STYLES = {"+": "green", "-": "red", "@": "cyan"}
@@ -23,13 +22,6 @@ def finding_lines(finding: Finding, style: Style) -> Iterator[str]:
         yield style(carets, *_STYLES[finding.severity])
     if finding.fix:
         yield f"  {style('fix:', 'green')} {finding.fix}"
-
-
-def print_findings(error: ConfigurationError, terminal: Terminal) -> None:
-    for finding in error.findings:
-        terminal.error(*finding_lines(finding, terminal.styled_error))
-    if error.unshown:
-        terminal.error(f"... and {error.unshown:,} more errors")
 
 
 def finding_document(finding: Finding) -> dict[str, object]:

@@ -17,10 +17,6 @@ from kron.core.frozen import Frozen
 from kron.fuzzy.expression import parse
 from kron.fuzzy.scatter import fnv1a_32, scatter
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 LEVELS = {1: "Basic", 2: "Standard", 3: "Complete"}
 IDENTIFIERS = tuple(
     f"org-{number % 7}/repo-{number % 31}/.github/workflows/job-{number}.md"
@@ -111,7 +107,7 @@ def _every(schedules: Iterable[str], is_right: Callable[[_Resolved], bool]) -> C
     return check
 
 
-def _first(message: str, wrong: Iterable[Any]) -> Iterator[str]:
+def _first(message: str, wrong: Iterable[object]) -> Iterator[str]:
     """The first of what is wrong, with a message about it."""
     for example in wrong:
         yield f"{message}: {example}"

@@ -12,12 +12,10 @@ from collections.abc import Iterable
 from kron.core.errors import Code
 from kron.fuzzy.problem import FuzzyProblem
 
+Place = tuple[int, int]
+
 _WORD = re.compile(r"[^ \t]++")
 _SMALL_LETTERS = {capital: capital + 32 for capital in range(ord("A"), ord("Z") + 1)}
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    Place = tuple[int, int]
 
 
 class Words:

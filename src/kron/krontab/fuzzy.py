@@ -6,11 +6,7 @@ from argparse import ArgumentTypeError, Namespace
 from collections.abc import Iterable
 
 from kron.console.terminal import Terminal
-from kron.core.errors import quoted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kron.fuzzy import FuzzyProblem
+from kron.core.errors import Problem, quoted
 
 
 def repository(text: str) -> str:
@@ -24,7 +20,7 @@ def repository(text: str) -> str:
 def show_result(
     text: str,
     fields: dict[str, object],
-    warnings: Iterable[FuzzyProblem],
+    warnings: Iterable[Problem],
     arguments: Namespace,
     terminal: Terminal,
 ) -> None:

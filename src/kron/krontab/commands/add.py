@@ -55,10 +55,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    data = (
-        _line(arguments).encode(errors="surrogateescape") if _has_options(arguments) else _input()
-    )
-    new = read_document(data, "<new job>")
+    new = read_document(_line(arguments) if _has_options(arguments) else _input(), "<new job>")
     Configuration((new,)).checked()
     if not new.entries:
         raise KronError(Code.FIELD_MISSING, "standard input has no job")
@@ -72,7 +69,7 @@ def _has_options(arguments: Namespace) -> bool:
     return bool(arguments.schedule is not None or arguments.words or any(fields))
 
 
-def _line(arguments: Namespace) -> str:
+def _line(arguments: Namespace) -> bytes:
     if arguments.schedule is None:
         raise KronError(Code.FIELD_MISSING, "the job has no schedule", fix="add --schedule TEXT")
     read_schedule(arguments.schedule, "-")  # alone: a line could hold more than a schedule
@@ -92,7 +89,7 @@ def _line(arguments: Namespace) -> str:
         if "\n" in value:
             message = f"the value of {key} has a line break: {quoted(value)}"
             raise KronError(Code.TEXT, message, fix="a job is one line")
-    return compose(arguments.schedule, fields)
+    return compose(arguments.schedule, fields).encode(errors="surrogateescape")
 
 
 def _input() -> bytes:

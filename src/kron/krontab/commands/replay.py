@@ -14,12 +14,11 @@ from kron.console.progress import Progress
 from kron.console.terminal import Terminal
 from kron.core.errors import Code, KronError, visible
 from kron.jobs.source import STANDARD_INPUT
+from kron.logs.replay import Counts, Replay, ReplayFinding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
-
-    from kron.logs.replay import Counts, ReplayFinding
 
 DESCRIPTION = """\
 Recompute every decision of a log from its own line and compare: the window, the seed and its hash,
@@ -47,8 +46,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    from kron.logs.replay import Replay
-
     with _opened(arguments.log) as log, Progress(terminal, "replaying", _size(log)) as progress:
         replay = Replay(log, progress=progress.reach)
         findings: list[ReplayFinding] = []
