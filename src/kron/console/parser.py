@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from kron.console.terminal import COLOUR_CHOICES
@@ -28,10 +28,11 @@ class UsageError(KronError):
 
 class Parser(argparse.ArgumentParser):
     def __init__(self, prog: str, summary: str, command: ModuleType, wrong_usage: int) -> None:
+        examples = [f"  {line}\n      {meaning}" for line, meaning in command.EXAMPLES]
         super().__init__(
             prog=prog,
             description=command.DESCRIPTION,
-            epilog=_examples(command.EXAMPLES),
+            epilog="\n".join(["examples:", *examples]),
             formatter_class=_HelpFormatter,
             allow_abbrev=False,
             add_help=False,
@@ -89,11 +90,6 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
     def _decolor(self, text: str) -> str:
         return text
-
-
-def _examples(examples: Sequence[tuple[str, str]]) -> str:
-    lines = [f"  {command}\n      {meaning}" for command, meaning in examples]
-    return "\n".join(["examples:", *lines])
 
 
 def moment(text: str) -> datetime:

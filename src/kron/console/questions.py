@@ -16,6 +16,8 @@ from kron.console.terminal import Terminal
 from kron.core.decision import Decision
 from kron.engine.job import Job
 
+Jobs = Mapping[str, Job]
+
 SHOWN_DRAWS = 12
 """How many draws of a decision are shown without `--all-draws`."""
 SHOWN_RUNS = 5
@@ -73,12 +75,7 @@ def add_comparison_options(parser: _ActionsContainer) -> None:
 
 
 def show_comparison(
-    before: Mapping[str, Job],
-    after: Mapping[str, Job],
-    arguments: Namespace,
-    terminal: Terminal,
-    *,
-    schema: str,
+    before: Jobs, after: Jobs, arguments: Namespace, terminal: Terminal, *, schema: str
 ) -> int:
     """Print what changes if `after` replaces `before`."""
     from kron.answers.comparison import compare, comparison_document, comparison_lines

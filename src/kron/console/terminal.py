@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 Style = Callable[..., str]
 """`Terminal.styled` or `Terminal.styled_error`: a text and the names of its styles."""
 
+Row = Sequence[str]
+
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 COLOUR_CHOICES = ("auto", "always", "never")
 
@@ -75,10 +77,10 @@ class Terminal:
 
     def table(
         self,
-        head: Sequence[str],
-        rows: Sequence[Sequence[str]],
+        head: Row,
+        rows: Sequence[Row],
         *,
-        right: tuple[str, ...] = (),
+        right: Row = (),
         styles: dict[str, str] | None = None,
     ) -> Iterator[str]:
         """Lines for standard output, in columns as wide as their content.
@@ -87,7 +89,7 @@ class Terminal:
         """
         widths = [max(map(columns, column)) for column in zip(head, *rows, strict=True)]
 
-        def line(row: Sequence[str], styles: dict[str, str]) -> str:
+        def line(row: Row, styles: dict[str, str]) -> str:
             cells = []
             for name, text, width in zip(head, row, widths, strict=True):
                 styled = self.styled(text, styles[name]) if name in styles else text

@@ -97,14 +97,14 @@ def _every(schedules: Iterable[str], is_right: Callable[[_Resolved], bool]) -> C
     """Whatever the identifier, the result of each schedule is right."""
 
     def check() -> Iterator[str]:
-        results = (
-            _Resolved(schedule, identifier, scatter(schedule, identifier))
-            for schedule in schedules
-            for identifier in IDENTIFIERS
-        )
+        results = (result for schedule in schedules for result in _resolved(schedule))
         return _first("wrong", (result for result in results if not is_right(result)))
 
     return check
+
+
+def _resolved(schedule: str) -> Iterator[_Resolved]:
+    return (_Resolved(schedule, name, scatter(schedule, name)) for name in IDENTIFIERS)
 
 
 def _first(message: str, wrong: Iterable[object]) -> Iterator[str]:
@@ -170,10 +170,8 @@ def _hash_in_range() -> Iterator[str]:
 
 
 def _both_sides_of_midnight() -> Iterator[str]:
-    schedule = "FUZZY:WEEKLY:6:BETWEEN:22:0:2:0 * * 6"
     seen = set()
-    for name in IDENTIFIERS:
-        result = _Resolved(schedule, name, scatter(schedule, name))
+    for result in _resolved("FUZZY:WEEKLY:6:BETWEEN:22:0:2:0 * * 6"):
         is_late = 22 <= result.hour <= 23
         if not (is_late or result.hour <= 2) or result.fields[4] != ("6" if is_late else "0"):
             yield f"wrong: {result}"

@@ -25,7 +25,6 @@ _FIXED_INTERVALS = (
     (Kind.DAYS, r"0 0 \*(?:/([2-9]|[12][0-9]|30))? \* \*"),
     (Kind.WEEKS, r"0 0 \* \* 0()"),
 )
-_MOST_HOURS = 23
 _EXAMPLE = "FUZZY:DAILY_AROUND:14:0 * * *"
 
 
@@ -100,7 +99,10 @@ def _read_head(head: str) -> Pattern:
         window = _read_window(every_day.removeprefix("DAILY").removeprefix("_"), parameters)
         return Pattern(Kind.DAILY, window, workdays=workdays)
     if every_day == "HOURLY":
-        return Pattern(Kind.HOURLY, every=_read_step(parameters), workdays=workdays)
+        step = _number(":".join(parameters), 23) if parameters else None
+        if step == 0:
+            raise _UnreadableError("a step is at least 1")
+        return Pattern(Kind.HOURLY, every=step, workdays=workdays)
     if name in ("WEEKLY", "WEEKLY_AROUND"):
         weekday = None
         if parameters and parameters[0] not in ("AROUND", "BETWEEN"):
@@ -113,15 +115,6 @@ def _read_head(head: str) -> Pattern:
         _read_window("", parameters)
         return Pattern(Kind(name.replace("_", "-").lower()))
     raise _UnreadableError(f"there is no type {quoted(name)}")
-
-
-def _read_step(parameters: list[str]) -> int | None:
-    if not parameters:
-        return None
-    step = _number(":".join(parameters), _MOST_HOURS)
-    if not step:
-        raise _UnreadableError("a step is at least 1")
-    return step
 
 
 def _read_window(constraint: str, parameters: list[str]) -> Around | Between | None:

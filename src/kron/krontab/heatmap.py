@@ -81,9 +81,33 @@ def hour_lines(tally: Tally, style: Style) -> list[str]:
 
 def minute_lines(
     tally: Tally, busy: Sequence[Busy], names: Mapping[str, str], style: Style
-) -> list[str]:
+) -> Iterator[str]:
     """Runs by minute of the hour, as a strip, and the busiest minutes of the day."""
-    return [*_strip(tally, style), *_busiest(tally, busy, names, style)]
+    counts = tally.by_minute_of_hour
+    highest = max(counts)
+    labels = "".join(f":{minute:02d}  " for minute in range(0, 60, 5)).rstrip(" ")
+    drawn = (
+        style(_HEIGHTS[(count * 8 - 1) // highest], _peak_style(count, highest))
+        if count
+        else style(GLYPHS[0], "dim")
+        for count in counts
+    )
+    yield from ("", style("Runs by minute of the hour", "bold"), "")
+    yield f"{_MARGIN}{style(labels, 'dim')}"
+    yield f"{_MARGIN}{''.join(drawn)}"
+    if highest:
+        share = f"{highest / tally.firings:.1%} of all runs"
+        yield f"{_MARGIN}{style(f'most at :{counts.index(highest):02d}: {share}', 'dim')}"
+    yield from ("", style("The busiest minutes of the day (UTC)", "bold"), "")
+    yield style("TIME      A DAY  BUSIEST DAY  JOBS", "dim")
+    for each in busy:
+        a_day = f"{_mean(each.firings, 7 * tally.weeks):>9}"
+        most = f"{WEEKDAYS[each.weekday]} {_mean(each.most, tally.weeks)}"
+        # Shortened and without control characters: a workflow's name is a path.
+        shown = [quoted(names[identity])[1:-1] for identity in each.identities[:_SHOWN_JOBS]]
+        more = len(each.identities) - len(shown)
+        jobs = ", ".join(shown) + (f" and {more:,} more" if more else "")
+        yield f"{time_text(each.minute)} {a_day}  {most:11}  {jobs}"
 
 
 def time_text(minute: int) -> str:
@@ -143,43 +167,6 @@ def _minutes(tally: Tally, busy: Sequence[Busy], names: Mapping[str, str]) -> di
     }
 
 
-def _strip(tally: Tally, style: Style) -> Iterator[str]:
-    counts = tally.by_minute_of_hour
-    highest = max(counts)
-    labels = "".join(f":{minute:02d}  " for minute in range(0, 60, 5)).rstrip(" ")
-    drawn = (
-        style(_HEIGHTS[(count * 8 - 1) // highest], _peak_style(count, highest))
-        if count
-        else style(GLYPHS[0], "dim")
-        for count in counts
-    )
-    yield ""
-    yield style("Runs by minute of the hour", "bold")
-    yield ""
-    yield f"{_MARGIN}{style(labels, 'dim')}"
-    yield f"{_MARGIN}{''.join(drawn)}"
-    if highest:
-        share = f"{highest / tally.firings:.1%} of all runs"
-        yield f"{_MARGIN}{style(f'most at :{counts.index(highest):02d}: {share}', 'dim')}"
-
-
-def _busiest(
-    tally: Tally, busy: Sequence[Busy], names: Mapping[str, str], style: Style
-) -> Iterator[str]:
-    yield ""
-    yield style("The busiest minutes of the day (UTC)", "bold")
-    yield ""
-    yield style("TIME      A DAY  BUSIEST DAY  JOBS", "dim")
-    for each in busy:
-        a_day = f"{_mean(each.firings, 7 * tally.weeks):>9}"
-        most = f"{WEEKDAYS[each.weekday]} {_mean(each.most, tally.weeks)}"
-        # Shortened and without control characters: a workflow's name is a path.
-        shown = [quoted(names[identity])[1:-1] for identity in each.identities[:_SHOWN_JOBS]]
-        more = len(each.identities) - len(shown)
-        jobs = ", ".join(shown) + (f" and {more:,} more" if more else "")
-        yield f"{time_text(each.minute)} {a_day}  {most:11}  {jobs}"
-
-
 def _glyph(count: int, bounds: Sequence[int], style: Style) -> str:
     level = sum(count >= bound for bound in bounds)
     return style(GLYPHS[level], _GLYPH_STYLES[level])
@@ -187,13 +174,12 @@ def _glyph(count: int, bounds: Sequence[int], style: Style) -> str:
 
 def _legend(bounds: Sequence[int], style: Style) -> str:
     firsts = [0, *bounds]
-    ranges = [_range(first, after - 1) for first, after in zip(firsts, bounds, strict=False)]
+    ranges = [
+        f"{first:,}" if after == first + 1 else f"{first:,}-{after - 1:,}"
+        for first, after in zip(firsts, bounds, strict=False)
+    ]
     parts = zip(firsts, [*ranges, f"{bounds[-1]:,}+"], strict=True)
     return "   ".join(f"{_glyph(first, bounds, style)} {text}" for first, text in parts)
-
-
-def _range(first: int, last: int) -> str:
-    return f"{first:,}" if first == last else f"{first:,}-{last:,}"
 
 
 def _caption(tally: Tally) -> Iterator[str]:

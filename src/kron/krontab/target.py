@@ -17,6 +17,7 @@ from kron.jobs.editing import current_bytes, edit_file
 from kron.jobs.source import own_access
 
 DEFAULT_NAME = "krontab.kron"
+Change = Callable[[Document], str]
 
 
 def add_target(parser: ArgumentParser) -> None:
@@ -41,11 +42,7 @@ def add_target(parser: ArgumentParser) -> None:
 
 
 def change_file(
-    action: str,
-    names: list[str],
-    change: Callable[[Document], str],
-    arguments: Namespace,
-    terminal: Terminal,
+    action: str, names: list[str], change: Change, arguments: Namespace, terminal: Terminal
 ) -> int:
     """Add or remove jobs by `change`, and report that; returns the exit code.
 

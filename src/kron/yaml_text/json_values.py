@@ -40,20 +40,16 @@ def json_values(text: str) -> Iterator[Stretch]:
 
     From a malformed value on, the rest is one stretch: its reader reports what is wrong.
     """
-    start = 0
-    if _is_json(text):
-        while end := _end_of_value(text, start):
-            yield _stretch(text, start, end)
-            start = _beyond_blanks(text, end)
+    start, end = 0, _end_of_value(text, 0)
+    after = _beyond_blanks(text, end)
+    if after < len(text) and not text.startswith(_OPENING, after):
+        end = 0  # YAML that begins like JSON
+    while end:
+        yield _stretch(text, start, end)
+        start = _beyond_blanks(text, end)
+        end = _end_of_value(text, start)
     if not start or start < len(text):
         yield Stretch(text[start:], start)
-
-
-def _is_json(text: str) -> bool:
-    """Whether a JSON value comes first, and then nothing or another; not YAML that begins so."""
-    end = _end_of_value(text, 0)
-    rest = _beyond_blanks(text, end)
-    return end > 0 and (rest == len(text) or text.startswith(_OPENING, rest))
 
 
 def _beyond_blanks(text: str, start: int) -> int:

@@ -31,7 +31,6 @@ class NodeType(StrEnum):
 
 
 _LEAVES = (NodeType.SCALAR, NodeType.ALIAS)
-_NO_CLOSE = (0, 0)
 _NO_CHILDREN: list[YamlNode] = []
 """Of every node that can have none. A file may have a million of these nodes."""
 
@@ -63,7 +62,7 @@ class YamlNode:
         """The number of its event in the document; the end of a mapping is an event, too."""
         self.start = start
         self.end = end
-        self.close = _NO_CLOSE
+        self.close = (0, 0)
         self.anchor = ""
         """Its own or, of an alias, the one that it names."""
         self.tag = ""

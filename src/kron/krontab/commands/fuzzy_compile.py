@@ -180,23 +180,22 @@ def _document(
     return {
         "schema": "krontab.fuzzy.compile/1",
         "action": "write" if arguments.write else "check" if arguments.check else "show",
-        "files": [_file_document(each, is_written=is_written) for each in compilation.workflows],
+        "files": [
+            {
+                "path": workflow.path,
+                "identifier": workflow.identifier or None,
+                "current": workflow.is_current,
+                "written": is_written and not workflow.is_current,
+                "diff": workflow.difference(),
+                "schedules": [_schedule_document(each, workflow) for each in workflow.schedules],
+            }
+            for workflow in compilation.workflows
+        ],
         "without_schedule": [path for path, _ in compilation.without],
         "errors": errors,
         "warnings": len(findings) - errors,
         "unshown": compilation.unshown,
         "findings": [finding_document(finding) for finding in findings],
-    }
-
-
-def _file_document(workflow: Workflow, *, is_written: bool) -> dict[str, object]:
-    return {
-        "path": workflow.path,
-        "identifier": workflow.identifier or None,
-        "current": workflow.is_current,
-        "written": is_written and not workflow.is_current,
-        "diff": workflow.difference(),
-        "schedules": [_schedule_document(each, workflow) for each in workflow.schedules],
     }
 
 

@@ -175,7 +175,9 @@ def _jobs(arguments: Namespace, terminal: Terminal) -> list[tuple[str, Job]]:
     if findings:
         raise ConfigurationError(findings, 0)
     for crontab in crontabs:
-        _report_omissions(crontab, terminal)
+        omitted = [line for line in crontab.lines if line.omitted and line.setting is None]
+        for note in (note for line in omitted for note in line.notes):  # such as for `@reboot`
+            terminal.error(*finding_lines(note, terminal.styled_error))
         entries.extend(crontab.entries)
     workflows = [(job.identity, job) for job in _workflows(arguments, terminal)]
     return [*((entry.name, entry.job) for entry in entries), *workflows]
@@ -202,13 +204,6 @@ def _workflows(arguments: Namespace, terminal: Terminal) -> list[Job]:
     if compilation.errors:
         raise WorkflowError(compilation.errors, compilation.unshown)
     return compilation.jobs
-
-
-def _report_omissions(crontab: Crontab, terminal: Terminal) -> None:
-    """Report lines such as `@reboot`, which the heatmap does not count."""
-    for line in crontab.lines:
-        for note in line.notes if line.omitted and line.setting is None else ():
-            terminal.error(*finding_lines(note, terminal.styled_error))
 
 
 def _count(jobs: list[Job], arguments: Namespace, terminal: Terminal) -> tuple[Tally, list[Busy]]:

@@ -32,10 +32,7 @@ from kron.krontab.workflows.workflow import Identify, Workflow, read_workflow
 from kron.yaml_text.file_text import files_below, unreadable
 from kron.yaml_text.tree import load_yaml
 
-Progress = Callable[[int], None]
-
 _MOST_COLLISIONS = 100
-_SHOWN_HIDDEN = ".github"
 
 
 class WorkflowError(ConfigurationError):
@@ -76,7 +73,7 @@ def compile_workflows(
     repo: str | None = None,
     *,
     trusting: bool = False,
-    progress: Progress | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Compilation:
     """Compile the workflows among the files and directories. `progress` counts the files read.
 
@@ -128,7 +125,7 @@ def _search(paths: Iterable[str], failures: list[Finding]) -> list[tuple[str, bo
                 _check_named(path)
                 found[Path(path).resolve()] = (path, True)
                 continue
-            for below in files_below(path, SUFFIXES, failures, shown=_SHOWN_HIDDEN):
+            for below in files_below(path, SUFFIXES, failures, shown=".github"):
                 file = Path(below)
                 if file.is_file() and not file.is_symlink():
                     found.setdefault(file.resolve(), (str(file), False))

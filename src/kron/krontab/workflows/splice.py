@@ -82,7 +82,10 @@ def expected_signature(tree: Tree, schedules: Sequence[WorkflowSchedule]) -> Sig
 
 def _slot_edits(source: WorkflowSource, schedule: WorkflowSchedule) -> list[TextEdit]:
     slot = schedule.slot
-    scalar = _scalar(source, schedule)
+    quote = "'" if slot.node.style == "'" else '"'
+    scalar = f"{quote}{schedule.cron}{quote}"
+    if _is_kept(schedule):
+        scalar = source.text[slot.start : slot.end]
     tail = [TextEdit(slot.tail_start, slot.tail_end, "")] if slot.tail_end > slot.tail_start else []
     if not slot.is_bare:
         return [TextEdit(slot.start, slot.end, scalar), *tail]
@@ -102,14 +105,6 @@ def _is_kept(schedule: WorkflowSchedule) -> bool:
     """Whether the scalar keeps its form: plain cron that is only put in a list."""
     slot = schedule.slot
     return schedule.words is None and not slot.is_block and "\n" not in slot.node.value
-
-
-def _scalar(source: WorkflowSource, schedule: WorkflowSchedule) -> str:
-    slot = schedule.slot
-    if _is_kept(schedule):
-        return source.text[slot.start : slot.end]
-    quote = "'" if slot.node.style == "'" else '"'
-    return f"{quote}{schedule.cron}{quote}"
 
 
 class _Block(Frozen):

@@ -18,8 +18,6 @@ from kron.jobs.source import own_access, read_file
 
 
 class Replacement(Frozen):
-    """A file, its content when it was read, and its new content."""
-
     path: str
     before: bytes
     after: bytes
@@ -41,7 +39,9 @@ def replace_files(replacements: Sequence[Replacement]) -> None:
             stage(str(each.staged_path), each.after, os.stat(path))  # noqa: PTH116 (as stage does)
             staged.append(each.staged_path)
         for each in replacements:
-            _check_unchanged(each)
+            if read_file(each.path, own_access(insecure=True)) != each.before:
+                message = f"{each.path} was changed while it was compiled, so nothing is written"
+                raise KronError(Code.FILE_UNWRITABLE, message, fix="run the command again")
         for each in replacements:
             path = each.path
             each.staged_path.replace(path)
@@ -56,12 +56,6 @@ def replace_files(replacements: Sequence[Replacement]) -> None:
             leftover.unlink(missing_ok=True)
     for directory in {Path(path).parent for path in written}:
         _sync(directory)
-
-
-def _check_unchanged(each: Replacement) -> None:
-    if read_file(each.path, own_access(insecure=True)) != each.before:
-        message = f"{each.path} was changed while it was compiled, so nothing is written"
-        raise KronError(Code.FILE_UNWRITABLE, message, fix="run the command again")
 
 
 def _sync(directory: Path) -> None:
