@@ -108,7 +108,6 @@ def _resolved(schedule: str) -> Iterator[_Resolved]:
 
 
 def _first(message: str, wrong: Iterable[object]) -> Iterator[str]:
-    """The first of what is wrong, with a message about it."""
     for example in wrong:
         yield f"{message}: {example}"
         return

@@ -16,7 +16,7 @@ from kron.fuzzy.interval import read_interval
 from kron.fuzzy.pattern import WEEKDAYS, Around, Between, Kind, Pattern, advice
 from kron.fuzzy.placeholder import write_placeholder
 from kron.fuzzy.problem import FuzzyProblem
-from kron.fuzzy.times import LocalTime, read_time
+from kron.fuzzy.times import read_time
 from kron.fuzzy.words import Words, did_you_mean, one_edit_away
 
 _FORMS = {
@@ -210,19 +210,13 @@ def _read_between(words: Words) -> tuple[Between | None, int]:
     end = read_time(words)
     if start is None or end is None or len(words.problems) > problems:
         return None, 0
-    return _converted(words, start, end, first, second)
-
-
-def _converted(
-    words: Words, start: LocalTime, end: LocalTime, first: int, second: int
-) -> tuple[Between | None, int]:
     if (start.offset is None) != (end.offset is None):
         bare = first if start.offset is None else second
         message = f"{quoted(words.original(bare))} has no offset, so it is read as UTC"
         fix = "write the offset after both times"
         words.warn(Code.ONE_SIDED_OFFSET, message, fix, words.place(bare))
     moved, start_minute = start.to_utc()
-    _, end_minute = end.to_utc()
+    end_minute = end.to_utc()[1]
     if start_minute == end_minute:
         message = "the range has no duration: both times are the same minute of the day in UTC"
         fix = "write two different times, or daily around one"

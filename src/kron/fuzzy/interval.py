@@ -21,7 +21,6 @@ MOST_DAYS = 30
 _INTERVAL = re.compile(r"([0-9]++)([a-z]*+)")
 _NEGATIVE = r"-[0-9]++[a-z]*+"
 _MOST_DIGITS = 6
-_TOO_MANY = 10**_MOST_DIGITS
 _UNITS = {
     spelling: unit
     for unit in ("minutes", "hours", "days", "weeks")
@@ -51,7 +50,7 @@ def read_interval(words: Words) -> Pattern | None:
     unit = _read_unit(words, match)
     if unit is None:
         return None
-    count = int(match[1]) if len(match[1]) <= _MOST_DIGITS else _TOO_MANY
+    count = int(match[1]) if len(match[1]) <= _MOST_DIGITS else 10**_MOST_DIGITS
     pattern = _pattern(count, unit)
     if pattern is None:
         code, message, fix = _refusal(count, unit)

@@ -91,7 +91,6 @@ def scattered(schedule: str | Expression, identifier: str) -> Scattered:
 
 
 def pattern_of(schedule: str | Expression) -> Pattern:
-    """What a fuzzy expression or a placeholder asks for."""
     return _read(schedule).pattern
 
 

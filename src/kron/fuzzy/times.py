@@ -105,11 +105,9 @@ def _report_hour(words: Words, index: int, text: str, half: str | None) -> None:
     given = f"the hour {quoted(text)} in {quoted(words.original(index, words.last))}"
     place = words.place_within(index, 0, len(text))
     if half is not None and not 1 <= hour <= 12:
-        fix = (
-            "leave am and pm out: hours from 0 to 23 need neither" if 0 <= hour <= 23 else _EXAMPLE
-        )
-        message = f"{given} is not between 1 and 12"
-        words.report(Code.HOUR_12_OUT_OF_RANGE, message, fix, place)
+        neither = "leave am and pm out: hours from 0 to 23 need neither"
+        fix = neither if 0 <= hour <= 23 else _EXAMPLE
+        words.report(Code.HOUR_12_OUT_OF_RANGE, f"{given} is not between 1 and 12", fix, place)
     elif not 0 <= hour <= 23 or text.startswith("-"):
         fix = "midnight is 00:00" if hour == 24 else _EXAMPLE
         words.report(Code.HOUR_OUT_OF_RANGE, f"{given} is not between 0 and 23", fix, place)

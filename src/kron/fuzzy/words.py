@@ -45,7 +45,6 @@ class Words:
         return self.position - 1
 
     def take(self) -> str:
-        """The word ahead, which is then behind."""
         word = self.next
         self.position += 1
         self.next = self._words[self.position]

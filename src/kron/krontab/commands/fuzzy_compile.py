@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterable
 
 from kron.console.parser import Parser, add_at, add_format, moment_s
 from kron.console.progress import Progress
@@ -109,7 +108,7 @@ def _print_text(
         _print_heatmap(compilation, arguments, terminal)
 
 
-def _print_findings(findings: Iterable[Finding], terminal: Terminal) -> None:
+def _print_findings(findings: list[Finding], terminal: Terminal) -> None:
     """All findings but not every collision: a large repository has many by chance."""
     collisions = 0
     for finding in findings:
@@ -184,8 +183,8 @@ def _document(
             {
                 "path": workflow.path,
                 "identifier": workflow.identifier or None,
-                "current": workflow.is_current,
-                "written": is_written and not workflow.is_current,
+                "current": not workflow.edits,
+                "written": is_written and bool(workflow.edits),
                 "diff": workflow.difference(),
                 "schedules": [_schedule_document(each, workflow) for each in workflow.schedules],
             }

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-from argparse import Namespace
+from argparse import ArgumentTypeError, Namespace
 
 from kron.console.parser import Parser, UsageError, add_at, add_format, add_number, moment_s
 from kron.console.progress import Progress
@@ -161,7 +160,7 @@ def _buckets(text: str) -> tuple[int, ...]:
     if len(bounds) == 4 and rising and text.count(",") == 3:
         return bounds
     message = f"{quoted(text)} is not four rising numbers from 1 on, such as 1,2,4,7"
-    raise argparse.ArgumentTypeError(message)
+    raise ArgumentTypeError(message)
 
 
 def _jobs(arguments: Namespace, terminal: Terminal) -> list[tuple[str, Job]]:

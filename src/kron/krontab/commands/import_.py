@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-from argparse import Namespace
+from argparse import ArgumentTypeError, Namespace
 
 from kron.console.parser import Parser, add_format
 from kron.console.report import finding_document, finding_lines
@@ -77,7 +76,7 @@ def _spread(text: str) -> int | str:
         return parse_duration(text)
     except ParseError as error:
         message = f"{error.message} ({error.fix}), and is not auto"
-        raise argparse.ArgumentTypeError(message) from None
+        raise ArgumentTypeError(message) from None
 
 
 def _import(path: str, zone: str, arguments: Namespace, names: Names) -> Imported:

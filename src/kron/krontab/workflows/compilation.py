@@ -61,7 +61,7 @@ class Compilation(Frozen):
 
     @property
     def outdated(self) -> list[Workflow]:
-        return [each for each in self.workflows if not each.is_current]
+        return [each for each in self.workflows if each.edits]
 
     @property
     def jobs(self) -> list[Job]:
@@ -158,7 +158,7 @@ def _compile(
 ) -> Workflow | str:
     """The workflow, or why the file has no schedule; '' if it has errors."""
     part = yaml_part(source)
-    if part is None or not (is_named or is_likely(source, part)):
+    if part is None or not (is_named or is_likely(part)):
         return "it has no front matter"
     workflow = read_workflow(source, part, identify, trusting=trusting)
     if workflow is None:

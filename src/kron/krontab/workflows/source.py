@@ -46,15 +46,6 @@ class WorkflowCode(StrEnum):
     REPOSITORY = "repository"
 
 
-class YamlPart(Frozen):
-    """Where the YAML of a file starts and ends."""
-
-    start: int
-    end: int
-    is_closed: bool = True
-    """False if the second `---` of the front matter is missing."""
-
-
 class Tree(Frozen):
     """The document: its root, and each event's span and meaning by the event's number."""
 
@@ -96,29 +87,28 @@ def encoded(text: str) -> bytes:
     return text.encode(*_ENCODING)
 
 
-def yaml_part(source: WorkflowSource) -> YamlPart | None:
+def yaml_part(source: WorkflowSource) -> Stretch | None:
     """The YAML of a file; None for Markdown without front matter."""
-    start = len(BYTE_ORDER_MARK) if source.text.startswith(BYTE_ORDER_MARK) else 0
+    text = source.text
+    start = len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0
     if not source.path.endswith(".md"):
-        return YamlPart(start, len(source.text))
-    fence = _FENCE.match(source.text, start)
+        return Stretch(text[start:], start)
+    fence = _FENCE.match(text, start)
     if fence is None:
         return None
-    closing = _CLOSING_FENCE.search(source.text, fence.end())
-    if closing is None:
-        return YamlPart(fence.end(), len(source.text), is_closed=False)
-    return YamlPart(fence.end(), closing.start())
+    closing = _CLOSING_FENCE.search(text, fence.end())
+    end = closing.start() if closing else len(text)
+    return Stretch(text[fence.end() : end], fence.end())
 
 
-def is_likely(source: WorkflowSource, part: YamlPart) -> bool:
+def is_likely(part: Stretch) -> bool:
     """Whether it may have a schedule under `on`. Other files below a directory are skipped."""
-    text = source.text[part.start : part.end]
-    return "schedule" in text and _LIKELY.search(text) is not None
+    return "schedule" in part.text and _LIKELY.search(part.text) is not None
 
 
-def report_forbidden(source: WorkflowSource, part: YamlPart) -> None:
+def _report_forbidden(source: WorkflowSource, part: Stretch) -> None:
     """Report the first character of the YAML part that is not allowed."""
-    match = _FORBIDDEN.search(source.text, part.start, part.end)
+    match = _FORBIDDEN.search(part.text)
     if match is None:
         return
     point = ord(match[0])
@@ -130,26 +120,33 @@ def report_forbidden(source: WorkflowSource, part: YamlPart) -> None:
     elif match[0] == "\r":
         message = "a carriage return without a line feed is not a line break for GitHub"
         fix = "end lines with LF or CR LF"
-    source.report(Code.TEXT, message, *match.span(), fix)
+    start = part.start + match.start()
+    source.report(Code.TEXT, message, start, start + 1, fix)
 
 
-def read_tree(source: WorkflowSource, part: YamlPart) -> Tree | None:
+def read_tree(source: WorkflowSource, part: Stretch) -> Tree | None:
     """The tree of the YAML; None if something is wrong, which is then among the findings."""
-    stretch = Stretch(source.text[part.start : part.end], part.start)
+    if source.path.endswith(".md") and part.start + len(part.text) == len(source.text):
+        message = "the front matter has no end: a line --- is missing"
+        fence = source.text.index("---")
+        source.report(WorkflowCode.YAML, message, fence, fence + 3)
+    else:
+        _report_forbidden(source, part)
+    if source.findings:
+        return None
     repeated: Repeated = []
-    root, is_broken = None, False
+    root = None
     try:
-        for document in read_documents(stretch, repeated, most_nodes=MOST_NODES, only_one=True):
+        for document in read_documents(part, repeated, most_nodes=MOST_NODES, only_one=True):
             root = document
     except YamlError as error:
-        is_broken = True
         code = WorkflowCode.YAML if error.code is Code.TEXT else error.code
         source.report(code, error.message, error.start, error.start + 1, error.fix)
     for key, first in repeated:
         name, line = quoted(key.resolved.value), source.line_of(first.start)
         message = f"the key {name} is given twice, first on line {line}"
         source.report(Code.KEY_REPEATED, message, key.start, key.end, "delete one of them")
-    if is_broken or repeated:
+    if source.has_errors:
         return None
     tree = Tree(root, [], [])
     if root is not None:

@@ -18,17 +18,10 @@ from kron.krontab.workflows.schedule import (
     words_of_line,
 )
 from kron.krontab.workflows.slot import Slot, read_slots
-from kron.krontab.workflows.source import (
-    Tree,
-    WorkflowCode,
-    WorkflowSource,
-    YamlPart,
-    encoded,
-    read_tree,
-    report_forbidden,
-)
+from kron.krontab.workflows.source import Tree, WorkflowCode, WorkflowSource, encoded, read_tree
 from kron.krontab.workflows.splice import TextEdit, difference, edits_of_line, spliced
 from kron.krontab.workflows.writing import Replacement
+from kron.yaml_text.json_values import Stretch
 
 Identify = Callable[[str], str]
 """Returns the identifier of the file at a path; a `KronError` if its repository is not known."""
@@ -43,15 +36,11 @@ class Workflow(Frozen):
     """Empty if the file has no fuzzy schedule."""
     schedules: tuple[WorkflowSchedule, ...]
     edits: tuple[TextEdit, ...]
-    """In the order of the text."""
+    """In the order of the text; none if the file is up to date."""
 
     @property
     def path(self) -> str:
         return self.source.path
-
-    @property
-    def is_current(self) -> bool:
-        return not self.edits
 
     @property
     def outdated(self) -> list[WorkflowSchedule]:
@@ -91,11 +80,9 @@ class Workflow(Frozen):
 
     def outdated_findings(self) -> list[Finding]:
         """An error for each outdated schedule, at most as many as are shown of one file."""
-        fix = f"krontab fuzzy compile --write {self.path}"
+        code, fix = WorkflowCode.OUTDATED, f"krontab fuzzy compile --write {self.path}"
         return [
-            self.source.finding(
-                WorkflowCode.OUTDATED, _outdated(each), each.slot.start, each.slot.end, fix
-            )
+            self.source.finding(code, _outdated(each), each.slot.start, each.slot.end, fix)
             for each in self.outdated[:SHOWN_PROBLEMS]
         ]
 
@@ -111,20 +98,14 @@ def _outdated(schedule: WorkflowSchedule) -> str:
 
 
 def read_workflow(
-    source: WorkflowSource, part: YamlPart, identify: Identify, *, trusting: bool = False
+    source: WorkflowSource, part: Stretch, identify: Identify, *, trusting: bool = False
 ) -> Workflow | None:
     """A file with its schedules; None if something is wrong, which is then among its findings.
 
     With `trusting`, a schedule that was compiled before counts as current if the identifier is not
     known.
     """
-    if not part.is_closed:
-        message = "the front matter has no end: a line --- is missing"
-        fence = source.text.index("---")
-        source.report(WorkflowCode.YAML, message, fence, fence + 3)
-        return None
-    report_forbidden(source, part)
-    tree = None if source.has_errors else read_tree(source, part)
+    tree = read_tree(source, part)
     if tree is None:
         return None
     slots = read_slots(source, tree)
