@@ -76,17 +76,9 @@ class Terminal:
         return _styled(text, styles) if self._error_colour else text
 
     def table(
-        self,
-        head: Row,
-        rows: Sequence[Row],
-        *,
-        right: Row = (),
-        styles: dict[str, str] | None = None,
+        self, head: Row, rows: Sequence[Row], right: Row = (), styles: dict[str, str] | None = None
     ) -> Iterator[str]:
-        """Lines for standard output, in columns as wide as their content.
-
-        `right` and `styles` use the names in `head`.
-        """
+        """Lines in columns as wide as their content. `right` and `styles` name columns."""
         widths = [max(map(columns, column)) for column in zip(head, *rows, strict=True)]
 
         def line(row: Row, styles: dict[str, str]) -> str:

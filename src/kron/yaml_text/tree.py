@@ -99,10 +99,7 @@ class YamlNode:
         return zip(self.children[::2], self.children[1::2], strict=True)
 
     def get(self, key: str) -> tuple[YamlNode, YamlNode] | None:
-        """The pair with this key, if it is a mapping that has it.
-
-        Keys are compared as they are spelled: `on` is no boolean.
-        """
+        """The pair with this key as spelled: `on` is no boolean. None also if it is no mapping."""
         for name, value in self.pairs() if self.type is NodeType.MAPPING else ():
             if name.is_scalar and name.value == key:
                 return name, value

@@ -60,13 +60,9 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     configuration = load_configuration(arguments, terminal)
     at_s = moment_s(arguments)
     findings = configuration.findings
+    now, host = to_datetime(at_s), None if arguments.no_host else Host()
     with Progress(terminal, "checking", _jobs(configuration)) as progress:
-        advice = advise(
-            configuration.documents,
-            now=to_datetime(at_s),
-            host=None if arguments.no_host else Host(),
-            progress=progress.advance,
-        )
+        advice = advise(configuration.documents, now=now, host=host, progress=progress.advance)
         findings += [finding for finding in advice if finding.code not in ignored]
     findings.sort(key=lambda finding: (finding.path, finding.line, finding.start))
     if arguments.format == "json":

@@ -65,15 +65,10 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         terminal.error(f"{what}; krontab add creates one, --file names other files")
         return 0
     head = ("NAME", NEXT_RUN, IN, "SCHEDULE", "FILE")
-    rows = [
-        (
-            entry.name,
-            *next_cells(entry.job, decision, at_s),
-            entry.schedule_text,
-            f"{entry.path}:{entry.line}",
-        )
-        for entry, decision in listed
-    ]
+    rows = []
+    for entry, decision in listed:
+        cells = next_cells(entry.job, decision, at_s)
+        rows.append((entry.name, *cells, entry.schedule_text, f"{entry.path}:{entry.line}"))
     styles = {"NAME": "bold", "FILE": "dim"}
     terminal.print(*terminal.table(head, rows, right=(IN,), styles=styles))
     return 0

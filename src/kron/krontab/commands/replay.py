@@ -8,6 +8,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 
 from kron.console.parser import Parser, add_format, number_up_to
 from kron.console.progress import Progress
@@ -48,12 +49,9 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: Namespace, terminal: Terminal) -> int:
     with _opened(arguments.log) as log, Progress(terminal, "replaying", _size(log)) as progress:
         replay = Replay(log, progress=progress.reach)
-        findings: list[ReplayFinding] = []
-        total = 0
-        for finding in replay:
-            total += 1
-            if total <= arguments.most:
-                findings.append(finding)
+        found = iter(replay)
+        findings = list(islice(found, arguments.most))
+        total = len(findings) + sum(1 for _ in found)
     counts = replay.counts
     if arguments.format == "json":
         terminal.print_json(_document(arguments.log, counts, findings, total))
@@ -62,8 +60,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
             terminal.print(f"{visible(arguments.log)}: {finding}")
         if total > len(findings):
             terminal.print(f"... and {total - len(findings):,} more (--most prints more)")
-        style = "red" if total else "green"
-        terminal.print(terminal.styled(_summary(counts), style))
+        terminal.print(terminal.styled(_summary(counts), "red" if total else "green"))
     return int(total > 0)
 
 

@@ -37,11 +37,9 @@ _MOST_COLLISIONS = 100
 
 class WorkflowError(ConfigurationError):
     def __init__(self, findings: list[Finding], unshown: int) -> None:
-        first = findings[0]
-        # This package's findings have further codes of their own.
-        code = first.code if isinstance(first.code, Code) else Code.FIELD_VALUE
         message = f"{len(findings) + unshown} errors in workflow files"
-        KronError.__init__(self, code, message, fix=first.fix)
+        # The findings may have codes of this package, which is why the error has one of its own.
+        KronError.__init__(self, Code.FIELD_VALUE, message, fix=findings[0].fix)
         self.args = (findings, unshown)
         self.findings = tuple(findings)
         self.unshown = unshown
@@ -114,10 +112,7 @@ def compile_workflows(
 
 
 def _search(paths: Iterable[str], failures: list[Finding]) -> list[tuple[str, bool]]:
-    """The files in the order of the paths, each once, and whether a path names the file itself.
-
-    Errors go to `failures`.
-    """
+    """The files in the order of the paths, each once, and whether a path names the file itself."""
     found: dict[Path, tuple[str, bool]] = {}
     for path in paths:
         try:
