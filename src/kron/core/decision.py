@@ -119,15 +119,13 @@ def upcoming(
 
 
 def decide_at(
-    schedule: Schedule,
-    identity: str,
-    nominal_s: int,
-    observe: Callable[[Draw], None] | None = None,
+    schedule: Schedule, identity: str, nominal_s: int, observe: Callable[[Draw], None] | None = None
 ) -> Decision:
     """`decide` in seconds; it calls `observe`, if given, with every draw."""
     period_key = schedule.seed.period_key(nominal_s, schedule.zone)
     digest = schedule.seed.digest(identity, period_key)
     start_s = nominal_s + schedule.start_offset_s
+    end_s = start_s + schedule.width_s
     chosen_s: int | None
     if schedule.law is None:
         attempts = 0
@@ -135,15 +133,7 @@ def decide_at(
     else:
         chosen_s, attempts = _draw(schedule, schedule.law.quantile, digest, start_s, observe)
     return Decision(
-        schedule,
-        identity,
-        nominal_s,
-        period_key,
-        digest.hex(),
-        start_s,
-        start_s + schedule.width_s,
-        chosen_s,
-        attempts,
+        schedule, identity, nominal_s, period_key, digest.hex(), start_s, end_s, chosen_s, attempts
     )
 
 
@@ -155,10 +145,14 @@ def _draw(
     observe: Callable[[Draw], None] | None,
 ) -> tuple[int | None, int]:
     """The first candidate that is accepted, and the attempts it took."""
-    stream = _SplitMix64(digest)
     width_s = schedule.width_s
+    state = int.from_bytes(digest[:8], "big")
     for attempt in range(1, MAX_ATTEMPTS + 1):
-        u = stream.unit()
+        # SplitMix64, as a float in [0, 1).
+        state = z = state + _STEP & _MASK
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & _MASK
+        z = (z ^ z >> 27) * 0x94D049BB133111EB & _MASK
+        u = ((z ^ z >> 31) >> 11) * _UNIT
         x = quantile(u)
         offset_s = min(max(floor(x * (width_s + 1)), 0), width_s)
         candidate_s = start_s + offset_s
@@ -182,19 +176,3 @@ def _upcoming(schedule: Schedule, identity: str, after_s: int) -> Iterator[Decis
     while True:
         after_s = schedule.nominals.after(after_s)
         yield decide_at(schedule, identity, after_s)
-
-
-class _SplitMix64:
-    """The stream of draws: floats in [0, 1). It is mutable, so it never leaves the decision."""
-
-    __slots__ = ("_state",)
-
-    def __init__(self, digest: bytes) -> None:
-        self._state = int.from_bytes(digest[:8], "big")
-
-    def unit(self) -> float:
-        """The next draw."""
-        self._state = z = self._state + _STEP & _MASK
-        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & _MASK
-        z = (z ^ z >> 27) * 0x94D049BB133111EB & _MASK
-        return ((z ^ z >> 31) >> 11) * _UNIT
