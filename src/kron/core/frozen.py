@@ -76,6 +76,7 @@ class Frozen(metaclass=FrozenMeta):
 
     if TYPE_CHECKING:
         _fields: ClassVar[tuple[str, ...]]
+        _defaults: ClassVar[dict[str, Any]]
 
     def replace(self, **changes: Any) -> Self:
         """The same value with some fields changed."""

@@ -18,10 +18,6 @@ from kron.core.window import Window
 from kron.core.zone import Zone, load_zone
 
 UTC_ZONE = load_zone("UTC")
-_DEFAULT_WINDOW = Window()
-_DEFAULT_SEED = Seed()
-_DEFAULT_POLICY = Policy()
-_NO_CONSTRAINTS = Constraints()
 
 
 class Schedule(Frozen):
@@ -33,11 +29,11 @@ class Schedule(Frozen):
 
     cron: Cron
     zone: Zone = UTC_ZONE
-    window: Window = _DEFAULT_WINDOW
+    window: Window = Window()
     distribution: Distribution = DEFAULT_DISTRIBUTION
-    seed: Seed = _DEFAULT_SEED
-    policy: Policy = _DEFAULT_POLICY
-    constraints: Constraints = _NO_CONSTRAINTS
+    seed: Seed = Seed()
+    policy: Policy = Policy()
+    constraints: Constraints = Constraints()
 
     # What follows is derived once, so that a decision does not derive it again.
     nominals: Nominals = derived()
@@ -80,13 +76,6 @@ class Schedule(Frozen):
             yield before
 
     def __str__(self) -> str:
-        parts = [
-            str(self.cron),
-            "" if self.zone == UTC_ZONE else f"@tz({self.zone.key})",
-            "" if self.window == _DEFAULT_WINDOW else str(self.window),
-            "" if self.distribution == DEFAULT_DISTRIBUTION else str(self.distribution),
-            "" if self.seed == _DEFAULT_SEED else str(self.seed),
-            "" if self.policy == _DEFAULT_POLICY else str(self.policy),
-            str(self.constraints),
-        ]
-        return " ".join(filter(None, parts))
+        cron, *modifiers = self._values()
+        given = zip(modifiers, self._defaults.values(), strict=True)
+        return " ".join([str(cron), *(str(value) for value, default in given if value != default)])

@@ -107,6 +107,9 @@ class Zone:
     def __repr__(self) -> str:
         return f"Zone({self.key!r})"
 
+    def __str__(self) -> str:
+        return f"@tz({self.key})"
+
     def _covering(self, first_s: int, last_s: int) -> _Table:
         table = self._table
         if table is None or first_s < table.start_s or last_s >= table.end_s:
