@@ -31,18 +31,18 @@ class FieldKind(Frozen):
     low: int
     high: int
     names: tuple[str, ...] = ()
-    first_named: int = 0
+    """Those of all its values, or none."""
 
     def spelled(self, value: int) -> str:
         """How canonical text writes the value."""
-        return self.names[value - self.first_named] if self.names else str(value)
+        return self.names[value - self.low] if self.names else str(value)
 
 
 MINUTE = FieldKind("minute", 0, 59)
 HOUR = FieldKind("hour", 0, 23)
 DAY_OF_MONTH = FieldKind("day of month", 1, 31)
-MONTH = FieldKind("month", 1, 12, _MONTHS, 1)
-DAY_OF_WEEK = FieldKind("day of week", 0, 6, _WEEKDAYS, 0)
+MONTH = FieldKind("month", 1, 12, _MONTHS)
+DAY_OF_WEEK = FieldKind("day of week", 0, 6, _WEEKDAYS)
 KINDS = (MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK)
 
 
@@ -206,7 +206,7 @@ def _parse_value(grammar: _Grammar, text: str) -> int:
     kind = grammar.kind
     name = text.upper()
     if text.isascii() and name in kind.names:  # some other letters have these as capitals
-        return kind.names.index(name) + kind.first_named
+        return kind.names.index(name) + kind.low
     if not (text.isascii() and text.isdigit()):
         raise grammar.shape_error(text)
     highest = 7 if kind is DAY_OF_WEEK else kind.high

@@ -158,7 +158,7 @@ def _mask(low: int, high: int, step: int) -> int:
 def _value(kind: FieldKind, word: str) -> int:
     name = word.upper()
     if word.isascii() and name in kind.names:
-        return kind.names.index(name) + kind.first_named
+        return kind.names.index(name) + kind.low
     return _number(kind, word)
 
 
