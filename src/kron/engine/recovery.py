@@ -95,19 +95,19 @@ def recover(
         if sighting is not None and sighting.evidence in (Evidence.BEGAN, Evidence.REBOOTED):
             ledger = ledger.with_started(intent.nominal_s, UNKNOWN_RESULT)
             actions.append(Conclude(intent, Outcome.EXECUTED, UNKNOWN_RESULT))
+    policy = job.schedule.policy
     startable = [
         intent
         for intent in absent
-        if not job.schedule.policy.suspend
-        and now_s <= latest_start_s(job.schedule, intent.chosen_s, slack_s)
+        if not policy.suspend and now_s <= latest_start_s(job.schedule, intent.chosen_s, slack_s)
     ]
     active = [run.run_id for run in found if run.evidence in _ACTIVE]
     for intent in absent:
         if intent not in startable:
-            reason = SUSPENDED if job.schedule.policy.suspend else LATE
+            reason = SUSPENDED if policy.suspend else LATE
             action: Restart | Conclude = Conclude(intent, Outcome.MISSED, reason)
         else:
-            action = _startable(job.schedule.policy.concurrency, intent, startable, found, active)
+            action = _startable(policy.concurrency, intent, (*found, *startable), active)
         if isinstance(action, Restart):
             active.append(intent.run_id)
         else:
@@ -133,28 +133,18 @@ def adopt(ledger: Ledger, run: Sighting) -> Ledger:
 def _startable(
     concurrency: Concurrency,
     intent: Intent,
-    startable: Sequence[Intent],
-    found: Sequence[Sighting],
+    others: Sequence[Intent | Sighting],
     active: Sequence[str],
 ) -> Restart | Conclude:
-    """What becomes of an intent that never began and is in time."""
-    if concurrency is Concurrency.ALLOW:
-        return Restart(intent, replaces=False)
-    if concurrency is Concurrency.FORBID:
-        if not active:
-            return Restart(intent, replaces=False)
+    """What becomes of an intent that never began and is in time, as one of all runs may be."""
+    if concurrency is Concurrency.REPLACE:
+        latest, run_id = max((_due_order(run), run.run_id) for run in others)
+        if latest > _due_order(intent):
+            return Conclude(intent, Outcome.SKIPPED, REPLACED, run_id)
+        return Restart(intent, replaces=bool(active))
+    if concurrency is Concurrency.FORBID and active:
         return Conclude(intent, Outcome.SKIPPED, ACTIVE, active[-1])
-    later = [
-        (order, run_id)
-        for order, run_id in (
-            *((_due_order(run), run.run_id) for run in found),
-            *((_due_order(other), other.run_id) for other in startable),
-        )
-        if order > _due_order(intent)
-    ]
-    if later:
-        return Conclude(intent, Outcome.SKIPPED, REPLACED, max(later)[1])
-    return Restart(intent, replaces=bool(active))
+    return Restart(intent, replaces=False)
 
 
 def _due_order(run: Intent | Sighting) -> tuple[int, int]:
