@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from heapq import heappop, heappush
+from itertools import takewhile
 
 from kron.core.decision import Decision, decide_at
 from kron.core.feasibility import is_feasible
@@ -49,9 +50,6 @@ def agenda(job: Job, from_s: int) -> Iterator[Decision]:
 
 def open_periods(job: Job, at_s: int) -> list[Decision]:
     """The periods whose window holds the moment, in nominal order."""
-    found = []
-    for nominal_s in nominals_after(job, at_s - job.trail_s - 1):
-        if nominal_s - job.lead_s > at_s:
-            break
-        found.append(decide_at(job.schedule, job.identity, nominal_s))
-    return found
+    nominals = nominals_after(job, at_s - job.trail_s - 1)
+    opened = takewhile(lambda nominal_s: nominal_s - job.lead_s <= at_s, nominals)
+    return [decide_at(job.schedule, job.identity, nominal_s) for nominal_s in opened]

@@ -207,14 +207,12 @@ def _reported(
             missed_s.append(action.decision.nominal_s)
         else:
             others.append(action)
-    bulk = found.bulk if found.bulk is not None and found.bulk.count else None
+    bulk = found.bulk
     total = len(missed_s) + (bulk.count if bulk else 0)
-    if total > MOST_ONE_BY_ONE:
-        missed_s += [bulk.first_s, bulk.last_s] if bulk else []
-        return [SettleMany(total, min(missed_s), max(missed_s)), *others]
-    if bulk:
-        return [SettleMany(bulk.count, bulk.first_s, bulk.last_s), *due_actions]
-    return list(due_actions)
+    if total <= MOST_ONE_BY_ONE:
+        return [bulk, *due_actions] if bulk else [*due_actions]
+    missed_s += [bulk.first_s, bulk.last_s] if bulk else []
+    return [SettleMany(total, min(missed_s), max(missed_s)), *others]
 
 
 def _ledger_after(
@@ -223,7 +221,7 @@ def _ledger_after(
     """The ledger once everything that is due has been dealt with."""
     intents = list(ledger.starting)
     last = ledger.last
-    if found.bulk is not None and found.bulk.count:
+    if found.bulk is not None:
         last = Handled(found.bulk.last_s, None, Outcome.MISSED, OVERDUE)
     for action in due_actions:
         decision = action.decision
@@ -241,7 +239,7 @@ def _ledger_after(
 
 def _watermark(ledger: Ledger, found: Survey) -> int | None:
     """The last handled period before which none is left open."""
-    watermark_s = found.bulk.last_s if found.bulk is not None and found.bulk.count else None
+    watermark_s = found.bulk.last_s if found.bulk else None
     lapsed = {decision.nominal_s for decision in found.lapsed}
     for nominal_s in found.examined_s:
         if ledger.is_handled(nominal_s):

@@ -13,6 +13,7 @@ from itertools import takewhile
 from kron.core.decision import Decision, decide_at
 from kron.core.errors import KronError
 from kron.core.frozen import Frozen
+from kron.engine.actions import SettleMany
 from kron.engine.job import Job
 from kron.engine.ledger import Ledger
 
@@ -24,18 +25,11 @@ _FEW_S = (LOOK_BACK - 2) * 60
 """A span this long has at most `LOOK_BACK` periods, even where a zone changes its offset."""
 
 
-class Bulk(Frozen):
-    """Overdue periods without a decision: how many are owed, and the first and the last of all."""
-
-    count: int
-    first_s: int
-    last_s: int
-
-
 class Survey(Frozen):
     """The periods above the ledger's watermark, in nominal order but for `due`."""
 
-    bulk: Bulk | None
+    bulk: SettleMany | None
+    """Overdue periods without a decision, if any of them is owed."""
     examined_s: tuple[int, ...]
     """The nominal instants that were looked at one by one."""
     due: tuple[Decision, ...]
@@ -76,7 +70,8 @@ def survey(job: Job, ledger: Ledger, now_s: int, known: dict[int, Decision]) -> 
             pending.append(decision)
             wake_s = when_s if wake_s is None else min(wake_s, when_s)
     due.sort(key=lambda decision: (due_s(decision), decision.nominal_s))
-    return Survey(bulk, tuple(examined_s), tuple(due), tuple(pending), tuple(lapsed))
+    owed = bulk if bulk is not None and bulk.count else None
+    return Survey(owed, tuple(examined_s), tuple(due), tuple(pending), tuple(lapsed))
 
 
 def _owed_after(job: Job, ledger: Ledger) -> int:
@@ -85,8 +80,11 @@ def _owed_after(job: Job, ledger: Ledger) -> int:
     return max(closed_s, ledger.handled_through_s or closed_s)
 
 
-def _bulk(job: Job, ledger: Ledger, now_s: int, low_s: int) -> Bulk | None:
-    """The overdue periods that are certainly not the latest, if they are too many to look at."""
+def _bulk(job: Job, ledger: Ledger, now_s: int, low_s: int) -> SettleMany | None:
+    """The overdue periods that are certainly not the latest, if they are too many to look at.
+
+    Its count is of those that are owed, which may be none.
+    """
     if now_s - job.trail_s - job.schedule.width_s - low_s <= _FEW_S:
         return None  # the span is too short for more
     nominals = job.schedule.nominals
@@ -108,7 +106,7 @@ def _bulk(job: Job, ledger: Ledger, now_s: int, low_s: int) -> Bulk | None:
     }
     lapsed = _lapsed(job, ledger, low_s, min(last_s, ledger.since_s + job.lead_s)) - handled
     ended = handled | lapsed
-    return Bulk(
+    return SettleMany(
         nominals.count(low_s, last_s) - len(ended),
         next(nominal_s for nominal_s in nominals_after(job, low_s) if nominal_s not in ended),
         last_s,
