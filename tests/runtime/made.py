@@ -12,8 +12,7 @@ from kron.core.parser import parse_schedule
 from kron.engine.actions import Outcome
 from kron.engine.job import Job
 from kron.engine.ledger import Intent
-from kron.runtime.pending import Pending
-from kron.runtime.tracked import TrackedJob
+from kron.runtime.tracked import Pending, TrackedJob
 
 NOW_S = from_text("2026-11-16T12:00:30Z")
 MINUTE_S = from_text("2026-11-16T12:00:00Z")

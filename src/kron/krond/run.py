@@ -9,7 +9,7 @@ from collections.abc import Callable
 from enum import IntEnum
 
 from kron.krond.state.record import Ended, RunRecord
-from kron.runtime.pending import Pending
+from kron.runtime.tracked import Pending
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from kron.engine.actions import Outcome, Reschedule, Settle, SettleMany
     from kron.engine.ledger import Intent
     from kron.engine.recovery import Conclude, Sighting
-    from kron.runtime.pending import Pending
-    from kron.runtime.tracked import TrackedJob
+    from kron.runtime.tracked import Pending, TrackedJob
 
     Job_contra = TypeVar("Job_contra", bound=TrackedJob[Any], contravariant=True)
     Waiting = TypeVar("Waiting", bound=Pending)
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
 
         def changed(self, job: Job_contra, *, is_proven: bool = False) -> None:
             """Store the job soon. `is_proven`: what changed can be found again without that."""
-            ...
 
     class Committer(Protocol[Job_contra]):
         """A store that makes intents safe before their runs start.
@@ -56,11 +54,9 @@ if TYPE_CHECKING:
 
             `starts`: runs wait for it.
             """
-            ...
 
         def flush(self) -> None:
             """Store every job that has changed, now."""
-            ...
 
     class Executor(Protocol[Job_contra, Waiting]):
         """What starts runs. It calls `TrackedJob.started` or `gave_up` once for each intent."""
@@ -69,30 +65,24 @@ if TYPE_CHECKING:
             self, job: Job_contra, intent: Intent, latest_s: int, *, replaces: bool
         ) -> Waiting:
             """The run of this intent, which is not requested yet."""
-            ...
 
         def request(self, job: Job_contra, pending: Waiting) -> None:
             """Take the run, the last of `job.pending`, to be started as soon as it can start."""
-            ...
 
         def go(self) -> None:
             """Start the runs that were requested and can start, if `request` did not."""
-            ...
 
         def give_up(self, job: Job_contra, pending: Waiting, outcome: Outcome, reason: str) -> None:
             """Do not start the run, unless it has begun already."""
-            ...
 
         def adopt(self, job: Job_contra, run: Sighting) -> None:
             """A run was found whose period counts as executed from now on: watch it, log it."""
-            ...
 
         def conclude(self, job: Job_contra, end: Conclude) -> None:
             """A run that another process decided on is over, or never starts: `end.outcome`.
 
             Log it once the job is stored.
             """
-            ...
 
     class Announcer(Protocol[Job_contra]):
         """What tells people. No end may be announced before it is stored: a crash in between could
@@ -101,7 +91,6 @@ if TYPE_CHECKING:
 
         def held(self, jobs: int) -> AbstractContextManager[None]:
             """Where this many jobs are due at once, announce them after their runs have started."""
-            ...
 
         def clock_changed(self, now_s: int, shift_s: float) -> None: ...
         def waits_for_clock(self, job: Job_contra, now_s: int) -> None: ...

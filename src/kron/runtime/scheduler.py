@@ -14,7 +14,7 @@ from kron.engine.actions import REPLACED, SUSPENDED, Outcome, Reschedule, Settle
 from kron.engine.ledger import Intent
 from kron.engine.recovery import Adopt, Conclude, Restart, Sighting
 from kron.engine.step import Step, latest_start_s
-from kron.runtime.tracked import TrackedJob
+from kron.runtime.tracked import Pending, TrackedJob
 from kron.waking.clock import Clock
 from kron.waking.queue import Queue
 
@@ -22,7 +22,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeVar
 
-    from kron.runtime.pending import Pending
     from kron.runtime.ports import Announcer, Committer, Executor, Store
 
     Tracked = TypeVar("Tracked", bound=TrackedJob[Any])

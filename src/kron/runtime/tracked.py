@@ -24,12 +24,30 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeVar
 
-    from kron.runtime.pending import Pending
     from kron.runtime.ports import LoggedJob, Store
 
-    Waiting = TypeVar("Waiting", bound=Pending)
+    Waiting = TypeVar("Waiting", bound="Pending")
 else:
     Waiting = None
+
+
+class Pending:
+    """A run until it has begun or never will: that of an intent, or a manual one.
+
+    What else it waits for, its executor knows.
+    """
+
+    __slots__ = ("replaces", "run_id")
+
+    def __init__(self, run_id: str, *, replaces: bool) -> None:
+        self.run_id = run_id
+        self.replaces = replaces
+        """Whether the runs that are active have to end first."""
+
+    @property
+    def nominal_s(self) -> int | None:
+        """The nominal instant of its period; None for a manual run, which has none."""
+        raise NotImplementedError
 
 
 class TrackedJob(Generic[Waiting]):
@@ -96,14 +114,8 @@ class TrackedJob(Generic[Waiting]):
         """Decide about everything that is due. The scheduler has the result stored."""
         job = self.job
         assert job is not None, "a job that cannot run is not stepped"
-        result = step(
-            job,
-            self._ledger,
-            now_s,
-            active=bool(self.active_run),
-            plan=self._plan,
-            slack_s=slack_s,
-        )
+        active = bool(self.active_run)
+        result = step(job, self._ledger, now_s, active=active, plan=self._plan, slack_s=slack_s)
         self._ledger, self._plan = result.ledger, result.plan
         decisions = result.plan.decisions if result.plan else ()
         self._planned = tuple([(decision.nominal_s, decision.chosen_s) for decision in decisions])

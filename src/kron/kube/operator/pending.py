@@ -8,7 +8,7 @@ from contextlib import suppress
 from kron.core.instant import to_text
 from kron.engine.actions import Outcome
 from kron.engine.ledger import Intent
-from kron.runtime.pending import Pending
+from kron.runtime.tracked import Pending
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
