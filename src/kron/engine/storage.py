@@ -58,21 +58,17 @@ def ledger_to_json(ledger: Ledger) -> dict[str, object]:
 
 def ledger_from_json(value: object) -> Ledger:
     """The inverse of `ledger_to_json`. Anything else is an error that names the field."""
-    if (
-        isinstance(value, dict)
-        and isinstance(value.get("schema"), int)
-        and value["schema"] > SCHEMA
-    ):
+    schema = value.get("schema") if isinstance(value, dict) else None
+    if isinstance(schema, int) and schema > SCHEMA:
         raise KronError(
             Code.LEDGER_NEWER,
-            f"the ledger has schema {value['schema']}, and this version of Kron knows {SCHEMA}",
+            f"the ledger has schema {schema}, and this version of Kron knows {SCHEMA}",
             fix="run the newer version, or remove the state to start without a past",
         )
     fields = _Fields(value, _KEYS)
-    schema = fields.value("schema")
-    if type(schema) is not int or not PLAIN_SCHEMA <= schema <= SCHEMA:
-        raise fields.error("schema", f"a number from {PLAIN_SCHEMA} to {SCHEMA}")
-    last, schedule = fields.value("last"), fields.text("schedule")
+    if type(schema) is not int or schema < PLAIN_SCHEMA:
+        raise _mismatch(schema, "schema", f"a number from {PLAIN_SCHEMA} to {SCHEMA}")
+    last, schedule = fields.values["last"], fields.text("schedule")
     return Ledger(
         schedule=schedule,
         since_s=fields.instant("since"),
@@ -92,7 +88,7 @@ def _intent(value: object, schedule: str) -> Intent:
         fields.instant("period"),
         fields.instant("chosen"),
         fields.text("run_id"),
-        schedule if fields.text("schedule") == schedule else fields.text("schedule"),
+        fields.text("schedule"),
     )
 
 
@@ -100,12 +96,9 @@ def _handled(value: object) -> Handled:
     fields = _Fields(value, _HANDLED_KEYS)
     outcome = _OUTCOMES.get(fields.text("outcome"))
     if outcome is None:
-        raise fields.error("outcome", f"one of {', '.join(Outcome)}")
+        raise _mismatch(fields.text("outcome"), "outcome", f"one of {', '.join(Outcome)}")
     return Handled(
-        fields.instant("period"),
-        fields.optional_instant("chosen"),
-        outcome,
-        fields.text("reason"),
+        fields.instant("period"), fields.optional_instant("chosen"), outcome, fields.text("reason")
     )
 
 
@@ -119,33 +112,26 @@ class _Fields:
         if value.keys() != names:
             wrong = sorted(map(str, value.keys() ^ names))
             raise _error(f"the fields {', '.join(map(quoted, wrong[:5]))} are missing or unknown")
-        self._values = value
-
-    def value(self, name: str) -> object:
-        value: object = self._values[name]
-        return value
+        self.values: dict[str, object] = value
 
     def text(self, name: str) -> str:
-        value = self.value(name)
+        value = self.values[name]
         if isinstance(value, str):
             return value
-        raise self.error(name, "text")
+        raise _mismatch(value, name, "text")
 
     def list(self, name: str) -> list[object]:
-        value = self.value(name)
+        value = self.values[name]
         if isinstance(value, list) and len(value) <= MAX_HANDLED:
             return value
-        raise self.error(name, f"a list of at most {MAX_HANDLED}")
+        raise _mismatch(value, name, f"a list of at most {MAX_HANDLED}")
 
     def instant(self, name: str) -> int:
-        return _instant(self._values[name], name)
+        return _instant(self.values[name], name)
 
     def optional_instant(self, name: str) -> int | None:
-        value = self._values[name]
+        value = self.values[name]
         return None if value is None else _instant(value, name)
-
-    def error(self, name: str, expected: str) -> KronError:
-        return _mismatch(self.value(name), name, expected)
 
 
 def _instant(value: object, name: str) -> int:
