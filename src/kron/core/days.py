@@ -23,10 +23,7 @@ _EVERY_WEEK = 1 | 1 << 7 | 1 << 14 | 1 << 21 | 1 << 28
 _YEARS = range(FIRST_YEAR - 3, LAST_YEAR + 4)
 _LEAP = [year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) for year in _YEARS]
 _YEAR_STARTS = tuple(
-    accumulate(
-        (366 if leap else 365 for leap in _LEAP),
-        initial=to_day(date(_YEARS[0], 1, 1)),
-    )
+    accumulate((366 if leap else 365 for leap in _LEAP), initial=to_day(date(_YEARS[0], 1, 1)))
 )
 _YEAR_KINDS = bytes(
     7 * leap + (start + 4) % 7 for leap, start in zip(_LEAP, _YEAR_STARTS, strict=False)
@@ -55,7 +52,6 @@ class Days:
         return all(map(int.__eq__, map(int.bit_count, self._masks), lengths))
 
     def at_or_after(self, day: int) -> int:
-        """The first matching day from `day` on."""
         index = bisect_right(_YEAR_STARTS, day) - 1
         rest = self._masks[_YEAR_KINDS[index]] >> (day - _YEAR_STARTS[index])
         if rest & 1:
@@ -69,7 +65,6 @@ class Days:
         raise out_of_range("the next time of this schedule")
 
     def at_or_before(self, day: int) -> int:
-        """The last matching day up to `day`."""
         index = bisect_right(_YEAR_STARTS, day) - 1
         rest = self._masks[_YEAR_KINDS[index]] & (2 << (day - _YEAR_STARTS[index])) - 1
         while not rest:
@@ -82,24 +77,22 @@ class Days:
     def onwards(self, day: int) -> Iterator[int]:
         """The matching days from `day` on."""
         index = bisect_right(_YEAR_STARTS, day) - 1
-        days = self._days_of_year(index)
-        first = bisect_left(days, day - _YEAR_STARTS[index])
-        yield from (_YEAR_STARTS[index] + day_of_year for day_of_year in days[first:])
-        for later in range(index + 1, len(_YEAR_KINDS)):
-            start = _YEAR_STARTS[later]
-            for day_of_year in self._days_of_year(later):
+        first = bisect_left(self._days_of_year(index), day - _YEAR_STARTS[index])
+        for year in range(index, len(_YEAR_KINDS)):
+            start = _YEAR_STARTS[year]
+            for day_of_year in self._days_of_year(year)[first:]:
                 yield start + day_of_year
+            first = 0
 
     def backwards(self, day: int) -> Iterator[int]:
         """The matching days up to `day`, the last first."""
         index = bisect_right(_YEAR_STARTS, day) - 1
-        days = self._days_of_year(index)
-        end = bisect_right(days, day - _YEAR_STARTS[index])
-        yield from (_YEAR_STARTS[index] + day_of_year for day_of_year in reversed(days[:end]))
-        for earlier in range(index - 1, -1, -1):
-            start = _YEAR_STARTS[earlier]
-            for day_of_year in reversed(self._days_of_year(earlier)):
+        end: int | None = bisect_right(self._days_of_year(index), day - _YEAR_STARTS[index])
+        for year in range(index, -1, -1):
+            start = _YEAR_STARTS[year]
+            for day_of_year in reversed(self._days_of_year(year)[:end]):
                 yield start + day_of_year
+            end = None
 
     def _days_of_year(self, index: int) -> tuple[int, ...]:
         """The matching days of a year, counted from its first; for walks, which want them all."""
@@ -118,10 +111,6 @@ class Days:
             mask |= year << skipped if skipped >= 0 else year >> -skipped
             index += 1
         return mask & (1 << count) - 1
-
-    def count(self, first_day: int, end_day: int) -> int:
-        """How many days match in [first_day, end_day)."""
-        return self.mask(first_day, end_day - first_day).bit_count()
 
 
 class RareDays(Days):

@@ -171,6 +171,9 @@ class Normal(Distribution, Frozen):
         return _TruncatedNormal(places[anchor], sigma_ns / (window.width_s * SECOND_NS))
 
 
+DISTRIBUTIONS = {each.name: each for each in (Uniform, Normal, SkewEarly, SkewLate, Exponential)}
+
+
 class _TruncatedNormal(Law):
     """A normal law with mean `mean` and deviation `deviation`, cut to [0, 1]."""
 

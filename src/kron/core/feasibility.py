@@ -25,18 +25,16 @@ class Feasibility(Frozen):
 def feasibility(schedule: Schedule, *, nominal: datetime) -> Feasibility:
     """How likely the period of `schedule` at `nominal` is to find a second that is accepted."""
     nominal_s = to_whole_seconds(nominal)
-    start_s = nominal_s + schedule.start_offset_s
-    end_s = start_s + schedule.width_s + 1
-    runs = _accepted_runs(schedule, start_s, end_s)
     law = schedule.law
     if law is None:
-        share = float(any(True for _ in runs))
+        share = float(is_feasible(schedule, nominal_s))
         return Feasibility(share, 1.0 - share)
-    seconds = end_s - start_s
+    start_s = nominal_s + schedule.start_offset_s
+    seconds = schedule.width_s + 1
     share = sum(
         law.cumulative((run_end_s - start_s) / seconds)
         - law.cumulative((run_start_s - start_s) / seconds)
-        for run_start_s, run_end_s in runs
+        for run_start_s, run_end_s in _accepted_runs(schedule, nominal_s)
     )
     share = min(max(share, 0.0), 1.0)
     return Feasibility(share, (1.0 - share) ** MAX_ATTEMPTS)
@@ -46,13 +44,13 @@ def is_feasible(schedule: Schedule, nominal_s: int) -> bool:
     """Whether the window of a period holds any second that the constraints accept."""
     if schedule.constraints.is_empty:
         return True
+    return any(True for _ in _accepted_runs(schedule, nominal_s))
+
+
+def _accepted_runs(schedule: Schedule, nominal_s: int) -> Iterator[tuple[int, int]]:
+    """The seconds of a period's window that the constraints accept, as [first, end) runs."""
     start_s = nominal_s + schedule.start_offset_s
-    runs = _accepted_runs(schedule, start_s, start_s + schedule.width_s + 1)
-    return next(runs, None) is not None
-
-
-def _accepted_runs(schedule: Schedule, start_s: int, end_s: int) -> Iterator[tuple[int, int]]:
-    """The seconds in [start_s, end_s) that the constraints accept, as [first, end) runs."""
+    end_s = start_s + schedule.width_s + 1
     constraints = schedule.constraints
     if constraints.is_empty:
         yield start_s, end_s

@@ -63,7 +63,6 @@ def to_text(instant_s: int) -> str:
 
 
 def optional_text(instant_s: int | None) -> str | None:
-    """`to_text`, and None for None."""
     return None if instant_s is None else to_text(instant_s)
 
 
@@ -81,9 +80,7 @@ def from_text(text: str) -> int:
         except ValueError:
             pass
     raise KronError(
-        Code.INSTANT,
-        f"{quoted(text)} is not an instant",
-        fix="write it as 2026-03-01T02:32:20Z",
+        Code.INSTANT, f"{quoted(text)} is not an instant", fix="write it as 2026-03-01T02:32:20Z"
     )
 
 
@@ -93,12 +90,9 @@ def to_day(calendar_date: date) -> int:
 
 
 def to_date(day: int) -> date:
-    """The inverse of `to_day`."""
     return date.fromordinal(day + _EPOCH_ORDINAL)
 
 
 def out_of_range(what: str) -> KronError:
-    """The error for an instant outside the years that Kron computes in."""
-    return KronError(
-        Code.INSTANT, f"{what} is outside the years {FIRST_YEAR} to {LAST_YEAR} that Kron covers"
-    )
+    message = f"{what} is outside the years {FIRST_YEAR} to {LAST_YEAR} that Kron covers"
+    return KronError(Code.INSTANT, message)

@@ -15,15 +15,7 @@ from math import inf
 
 from kron.core.constraint import MINUTES_A_DAY, VALUE_KINDS, Clause, ClauseKind
 from kron.core.cron import parse_values
-from kron.core.distribution import (
-    Anchor,
-    Direction,
-    Exponential,
-    Normal,
-    SkewEarly,
-    SkewLate,
-    Uniform,
-)
+from kron.core.distribution import DISTRIBUTIONS, Anchor, Direction
 from kron.core.duration import SECOND_NS, parse_duration
 from kron.core.errors import Code, ParseError, Problem, attempt, did_you_mean, quoted
 from kron.core.frozen import Frozen
@@ -155,8 +147,6 @@ class Reader:
 
 
 def _one_of(what: str, choices: dict[str, Any]) -> Parse:
-    """Reads one of these names."""
-
     def parse(text: str) -> Any:
         if text in choices:
             return choices[text]
@@ -254,8 +244,6 @@ _VALUES: dict[str, Parse] = {
 }
 """How the value of each key is read."""
 
-_DISTRIBUTIONS = {each.name: each for each in (Uniform, Normal, SkewEarly, SkewLate, Exponential)}
-
 CLAUSED = ("only", "avoid")
 """The modifiers that hold clauses, with semicolons between them."""
 
@@ -265,7 +253,7 @@ FORMS = {
     "dist": Form(
         "@dist(skewLate,shape=2)",
         "distribution",
-        positional=(_one_of("distribution", _DISTRIBUTIONS),),
+        positional=(_one_of("distribution", DISTRIBUTIONS),),
     ),
     "seed": Form(
         "@seed(stable,salt=text)", "seed", Seed, (_member("strategy", Strategy),), Seed.keys
@@ -274,4 +262,3 @@ FORMS = {
     "only": Form("@only(dow=MON-FRI;hours=8-18)", "only"),
     "avoid": Form("@avoid(date=2026-12-25)", "avoid"),
 }
-"""Every modifier."""

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from kron.core.constraint import Constraints
 from kron.core.cron import KINDS, Cron, Field, parse_field
-from kron.core.errors import SHOWN_PROBLEMS, Code, ParseError, Problem, did_you_mean, quoted
+from kron.core.errors import (
+    SHOWN_PROBLEMS,
+    Code,
+    ParseError,
+    Problem,
+    attempt,
+    did_you_mean,
+    quoted,
+)
 from kron.core.limits import DEFAULT_LIMITS, Limits
 from kron.core.modifiers import CLAUSED, FORMS, Reader
 from kron.core.schedule import Schedule
@@ -54,10 +64,8 @@ def _cron(text: str, words: list[Token], problems: list[Problem]) -> Cron | None
     if len(words) == len(KINDS):
         fields: list[Field] = []
         for kind, word in zip(KINDS, words, strict=True):
-            try:
-                fields.append(parse_field(kind, word.text))
-            except ParseError as error:
-                problems.extend(problem.shifted(word.start) for problem in error.problems)
+            if field := attempt(problems, partial(parse_field, kind), word.text, word.start):
+                fields.append(field)
         return Cron(*fields) if len(fields) == len(KINDS) else None
     if not any(problem.code is Code.CRON_SHORTHAND for problem in problems):
         problems.append(_field_count_problem(text, words))

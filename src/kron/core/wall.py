@@ -46,7 +46,6 @@ class WallTimes:
         self._last_s = self._hours_to[23] * 3600 + self._minutes_to[59] * 60
 
     def at_or_after(self, wall_s: int) -> int:
-        """The first match from `wall_s` on."""
         day = wall_s // DAY_S
         matching_day = day if self._every_day else self.days.at_or_after(day)
         if matching_day == day:
@@ -64,7 +63,6 @@ class WallTimes:
         return matching_day * DAY_S + self._first_s
 
     def at_or_before(self, wall_s: int) -> int:
-        """The last match up to `wall_s`."""
         day = wall_s // DAY_S
         matching_day = day if self._every_day else self.days.at_or_before(day)
         if matching_day == day:
@@ -83,7 +81,6 @@ class WallTimes:
 
     @property
     def matches_a_day(self) -> int:
-        """How many matches a matching day has."""
         return self._hour_mask.bit_count() * self._minute_mask.bit_count()
 
     @property
@@ -102,7 +99,7 @@ class WallTimes:
             return 0
         first_day, end_day = first_s // DAY_S, end_s // DAY_S
         return (
-            self.days.count(first_day, end_day) * self.matches_a_day
+            self.days.mask(first_day, end_day - first_day).bit_count() * self.matches_a_day
             - self._count_in_day_before(first_s)
             + self._count_in_day_before(end_s)
         )

@@ -156,14 +156,13 @@ def _table(changes: list[tuple[int, int]], end_s: int) -> _Table:
     spans: list[Span] = []
     shown_s = joined[0][0] + joined[0][1]
     for (start_s, offset_s), following in zip(joined, [*joined[1:], None], strict=True):
-        plain_from_s = max(start_s, shown_s - offset_s)
+        plain_from_s = max(start_s, shown_s - offset_s, FIRST_S)
         if following is None:  # what comes after the table is not known
             span_end_s = end_s
             plain_until_s = end_s - DAY_S - _MARGIN_S
         else:  # a fold shows the end of a day once more
             span_end_s = following[0]
             plain_until_s = span_end_s - DAY_S + min(0, following[1] - offset_s)
-        plain_from_s = max(plain_from_s, FIRST_S)
         plain_until_s = min(plain_until_s, LAST_S - DAY_S)
         spans.append(Span(start_s, span_end_s, offset_s, shown_s, plain_from_s, plain_until_s))
         shown_s = span_end_s + offset_s
