@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 
 
@@ -17,17 +17,6 @@ def positions(mask: int) -> Iterator[int]:
         bit = mask & -mask
         yield bit.bit_length() - 1
         mask ^= bit
-
-
-def consecutive(values: Iterable[int]) -> list[list[int]]:
-    """The values, which are in order, as runs without a gap."""
-    runs: list[list[int]] = []
-    for value in values:
-        if runs and value == runs[-1][-1] + 1:
-            runs[-1].append(value)
-        else:
-            runs.append([value])
-    return runs
 
 
 @lru_cache(maxsize=4096)

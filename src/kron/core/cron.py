@@ -8,9 +8,11 @@ that was meant. When the expression matches is the business of `wall` and `nomin
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache, partial
+from itertools import groupby
 
-from kron.core.bits import consecutive, positions
+from kron.core.bits import positions
 from kron.core.errors import Code, ParseError, Problem, attempt, quoted
 from kron.core.frozen import Frozen
 
@@ -19,7 +21,7 @@ _WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _ITEM = re.compile(r"(\*|[^-/*]+(?:-[^-/*]+)?)(?:/([0-9]+))?")
 _STEPLESS_ITEM = re.compile(r"([^-/*]+(?:-[^-/*]+)?)()")
 _MOST_DIGITS = 9
-SHORTEST_RUN = 3
+_SHORTEST_RUN = 3
 LONGEST_FIELD = 1_000
 """Six times the text of every minute of the hour, listed."""
 
@@ -34,7 +36,6 @@ class FieldKind(Frozen):
     """Those of all its values, or none."""
 
     def spelled(self, value: int) -> str:
-        """How canonical text writes the value."""
         return self.names[value - self.low] if self.names else str(value)
 
 
@@ -112,15 +113,20 @@ def parse_values(kind: FieldKind, text: str) -> int:
 def format_values(kind: FieldKind, mask: int, *, steps: bool = True) -> str:
     """The shortest plain list that gives `mask`: one stepped range, or numbers and ranges."""
     values = list(positions(mask))
-    if steps and len(values) >= SHORTEST_RUN:
+    if steps and len(values) >= _SHORTEST_RUN:
         step = values[1] - values[0]
         if step > 1 and values == list(range(values[0], values[-1] + 1, step)):
             return f"{kind.spelled(values[0])}-{kind.spelled(values[-1])}/{step}"
-    items: list[str] = []
-    for run in consecutive(values):
-        names = [kind.spelled(value) for value in run]
-        items += [f"{names[0]}-{names[-1]}"] if len(run) >= SHORTEST_RUN else names
-    return ",".join(items)
+    return ",".join(runs(values, [kind.spelled(value) for value in values], "-"))
+
+
+def runs(values: Sequence[int], names: Sequence[str], to: str) -> list[str]:
+    """The names of values in order; three or more in a row become the first, `to` and the last."""
+    written: list[str] = []
+    for _, run in groupby(enumerate(values), key=lambda place: place[1] - place[0]):
+        named = [names[index] for index, _ in run]
+        written += [f"{named[0]}{to}{named[-1]}"] if len(named) >= _SHORTEST_RUN else named
+    return written
 
 
 class _Grammar(Frozen):

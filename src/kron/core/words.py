@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from kron.core.bits import consecutive, positions
-from kron.core.cron import SHORTEST_RUN, Cron, Field
+from kron.core.bits import positions
+from kron.core.cron import Cron, Field, runs
 from kron.core.distribution import Direction, Exponential, Normal, SkewEarly, SkewLate
 from kron.core.duration import format_duration
 from kron.core.schedule import Schedule
@@ -76,7 +76,7 @@ def describe_cron(cron: Cron) -> str:
         parts.append(days)
     if not cron.month.is_every:
         names = [_MONTHS[value - 1] for value in _values(cron.month)]
-        parts.append(f"in {_listed(_runs(_values(cron.month), names))}")
+        parts.append(f"in {_spoken(_values(cron.month), names)}")
     return " ".join(filter(None, parts))
 
 
@@ -113,7 +113,7 @@ def _days(cron: Cron) -> str:
 def _days_of_week(field: Field) -> str:
     values = sorted(_values(field), key=lambda value: (value - 1) % 7)  # the week ends on Sunday
     places = [(value - 1) % 7 for value in values]
-    return _listed(_runs(places, [_WEEKDAYS[value] for value in values]))
+    return _spoken(places, [_WEEKDAYS[value] for value in values])
 
 
 def _values(field: Field) -> list[int]:
@@ -131,20 +131,14 @@ def _counted(word: str, values: Sequence[int], *, digits: int = 1) -> str:
     """`minutes 1, 3 and 5 to 8`; `1, 3, 5 and so on up to 31` for a long row of equal steps."""
     names = [f"{value:0{digits}d}" for value in values]
     steps = {second - first for first, second in pairwise(values)}
-    numbers = _listed(_runs(values, names))
+    numbers = _spoken(values, names)
     if len(values) > _MOST_NAMED and len(steps) == 1 and steps != {1}:
         numbers = f"{', '.join(names[:3])} and so on up to {names[-1]}"
     return f"{word}{'s' if len(values) > 1 else ''} {numbers}"
 
 
-def _runs(values: Sequence[int], names: Sequence[str]) -> list[str]:
-    """The names, with three or more in a row written as `first to last`."""
-    name_of = dict(zip(values, names, strict=True))
-    spoken: list[str] = []
-    for run in consecutive(values):
-        named = [name_of[value] for value in run]
-        spoken += [f"{named[0]} to {named[-1]}"] if len(run) >= SHORTEST_RUN else named
-    return spoken
+def _spoken(values: Sequence[int], names: Sequence[str]) -> str:
+    return _listed(runs(values, names, " to "))
 
 
 def _listed(items: Sequence[str]) -> str:
