@@ -31,7 +31,6 @@ class Gap(Frozen):
 
     @property
     def seconds(self) -> int:
-        """The time between them."""
         return self.second_s - self.first_s
 
 
@@ -49,15 +48,8 @@ def gap_below(schedule: Schedule, year: Year, limit_s: int) -> Gap | None:
 
 def shortest_wall_gap_s(schedule: Schedule, year: Year) -> int:
     """The shortest gap on a clock that never changes; 0 if the year has fewer than two matches."""
-    hours, minutes = schedule.cron.hour.mask, schedule.cron.minute.mask
-    wrap_s = (lowest(minutes) - minutes.bit_length() + 1) * 60
-    gaps_s = [least_spacing(minutes) * 60]
-    if spacing := least_spacing(hours):
-        gaps_s.append(spacing * 3600 + wrap_s)
-    if spacing := least_spacing(year.matching_days(schedule)):
-        hours_s = (lowest(hours) - hours.bit_length() + 1) * 3600
-        gaps_s.append(spacing * DAY_S + hours_s + wrap_s)
-    return min(filter(None, gaps_s), default=0)
+    gaps = _wall_gaps(schedule.cron, year.matching_days(schedule))
+    return min((gap_s for gap_s, _, _ in gaps), default=0)
 
 
 def shortest_gap(schedule: Schedule, year: Year) -> Gap | None:
@@ -111,7 +103,7 @@ def _starts(schedule: Schedule, year: Year) -> Iterator[int]:
     """Nominal instants among which the shortest gap of the coming year begins."""
     nominals, zone = schedule.nominals, schedule.zone
     days = year.matching_days(schedule) & year.coming(zone)
-    for from_s, starting_days in _wall_starts(schedule.cron, days):
+    for _, from_s, starting_days in _wall_gaps(schedule.cron, days):
         # More than one day is tried, because a change of the clocks may spoil the first.
         for position in islice(positions(starting_days), _DAYS_TRIED):
             wall_s = year.day(position) * DAY_S + from_s
@@ -123,16 +115,20 @@ def _starts(schedule: Schedule, year: Year) -> Iterator[int]:
         yield nominals.after(first_s)
 
 
-def _wall_starts(cron: Cron, days: int) -> Iterator[tuple[int, int]]:
-    """After which time of day, on which days, the shortest gaps within an hour, between hours and
-    between days begin."""
+def _wall_gaps(cron: Cron, days: int) -> Iterator[tuple[int, int, int]]:
+    """The shortest gaps within an hour, between hours and between days: how long they are, and
+    after which time of day, on which days, they begin."""
     hours, minutes = cron.hour.mask, cron.minute.mask
+    first_hour_s, first_minute_s = lowest(hours) * 3600, lowest(minutes) * 60
     last_hour_s, last_minute_s = (hours.bit_length() - 1) * 3600, (minutes.bit_length() - 1) * 60
     if spacing := least_spacing(minutes):
         minute_s = lowest(minutes & minutes >> spacing) * 60
-        yield lowest(hours) * 3600 + minute_s, days
-        yield last_hour_s + minute_s, days  # a change may have lost the first hour
+        yield spacing * 60, first_hour_s + minute_s, days
+        yield spacing * 60, last_hour_s + minute_s, days  # a change may have lost the first hour
     if spacing := least_spacing(hours):
-        yield lowest(hours & hours >> spacing) * 3600 + last_minute_s, days
+        hour_s = lowest(hours & hours >> spacing) * 3600
+        yield spacing * 3600 + first_minute_s - last_minute_s, hour_s + last_minute_s, days
     if spacing := least_spacing(days):
-        yield last_hour_s + last_minute_s, days & days >> spacing
+        last_s = last_hour_s + last_minute_s
+        gap_s = spacing * DAY_S + first_hour_s + first_minute_s - last_s
+        yield gap_s, last_s, days & days >> spacing
