@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from heapq import heappop, heappush
-from itertools import takewhile
 
 from kron.core.decision import Decision, decide_at
 from kron.core.feasibility import is_feasible
 from kron.engine.job import Job
-from kron.engine.survey import due_s, nominals_after
+from kron.engine.survey import due_s, nominals_after, nominals_between
 
 LOOK_AHEAD = 20_000
 """How many periods are asked for one that has a time: nearly two weeks of minutes."""
@@ -50,6 +49,5 @@ def agenda(job: Job, from_s: int) -> Iterator[Decision]:
 
 def open_periods(job: Job, at_s: int) -> list[Decision]:
     """The periods whose window holds the moment, in nominal order."""
-    nominals = nominals_after(job, at_s - job.trail_s - 1)
-    opened = takewhile(lambda nominal_s: nominal_s - job.lead_s <= at_s, nominals)
-    return [decide_at(job.schedule, job.identity, nominal_s) for nominal_s in opened]
+    nominals = nominals_between(job, at_s - job.trail_s, at_s + job.lead_s + 1)
+    return [decide_at(job.schedule, job.identity, nominal_s) for nominal_s in nominals]

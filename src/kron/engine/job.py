@@ -57,17 +57,14 @@ def _timing(schedule: Schedule) -> tuple[Schedule, str]:
 
 def check_open_periods(schedule: Schedule, what: str) -> None:
     """Refuse a schedule of which more periods would be open at once than a ledger may hold."""
-    open_periods = most_open_periods(schedule)
+    open_periods = _most_open_periods(schedule)
     if open_periods > MAX_OPEN_PERIODS:
-        raise KronError(
-            Code.LIMIT,
-            f"{open_periods:,} periods of {what} would be open at once, "
-            f"more than {MAX_OPEN_PERIODS:,}",
-            fix="shorten the window, or let the job run less often",
-        )
+        found = f"{open_periods:,} periods of {what} would be open at once"
+        fix = "shorten the window, or let the job run less often"
+        raise KronError(Code.LIMIT, f"{found}, more than {MAX_OPEN_PERIODS:,}", fix)
 
 
-def most_open_periods(schedule: Schedule) -> int:
+def _most_open_periods(schedule: Schedule) -> int:
     """How many periods can be open at once: exact, or a bound if that is small enough."""
     width_s = schedule.width_s
     bound = schedule.nominals.wall.matches_a_day * (width_s // DAY_S + 2)

@@ -28,7 +28,6 @@ class Evidence(StrEnum):
     """
 
     ALIVE = "alive"
-    """It goes on."""
     ENDED = "ended"
     """It has ended, and what is left says how."""
     BEGAN = "began"

@@ -19,7 +19,6 @@ from kron.core.schedule import Schedule
 from kron.engine.actions import (
     ACTIVE,
     LATE,
-    OVERDUE,
     SUPERSEDED,
     Action,
     Outcome,
@@ -44,8 +43,6 @@ class Plan(Frozen):
 
 
 class Step(Frozen):
-    """The result of a step."""
-
     ledger: Ledger
     actions: tuple[Action, ...]
     decided: tuple[Decision, ...]
@@ -196,9 +193,7 @@ def _actions(
     return actions
 
 
-def _reported(
-    found: Survey, due_actions: list[Start | Settle]
-) -> list[Start | Settle | SettleMany]:
+def _reported(found: Survey, due_actions: list[Start | Settle]) -> list[Action]:
     """The actions as people read them: many missed periods make one line."""
     others: list[Start | Settle] = []
     missed_s: list[int] = []
@@ -222,7 +217,7 @@ def _ledger_after(
     intents = list(ledger.starting)
     last = ledger.last
     if found.bulk is not None:
-        last = Handled(found.bulk.last_s, None, Outcome.MISSED, OVERDUE)
+        last = Handled(found.bulk.last_s, None, Outcome.MISSED, found.bulk.reason)
     for action in due_actions:
         decision = action.decision
         if isinstance(action, Settle):

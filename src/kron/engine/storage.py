@@ -60,11 +60,9 @@ def ledger_from_json(value: object) -> Ledger:
     """The inverse of `ledger_to_json`. Anything else is an error that names the field."""
     schema = value.get("schema") if isinstance(value, dict) else None
     if isinstance(schema, int) and schema > SCHEMA:
-        raise KronError(
-            Code.LEDGER_NEWER,
-            f"the ledger has schema {schema}, and this version of Kron knows {SCHEMA}",
-            fix="run the newer version, or remove the state to start without a past",
-        )
+        message = f"the ledger has schema {schema}, and this version of Kron knows {SCHEMA}"
+        fix = "run the newer version, or remove the state to start without a past"
+        raise KronError(Code.LEDGER_NEWER, message, fix)
     fields = _Fields(value, _KEYS)
     if type(schema) is not int or schema < PLAIN_SCHEMA:
         raise _mismatch(schema, "schema", f"a number from {PLAIN_SCHEMA} to {SCHEMA}")

@@ -115,10 +115,8 @@ def _bulk(job: Job, ledger: Ledger, now_s: int, low_s: int) -> SettleMany | None
 
 def _lapsed(job: Job, ledger: Ledger, after_s: int, until_s: int) -> set[int]:
     """The periods in (after_s, until_s] that were chosen before the job existed."""
-    decisions = (
-        decide_at(job.schedule, job.identity, nominal_s)
-        for nominal_s in takewhile(lambda n: n <= until_s, nominals_after(job, after_s))
-    )
+    nominals = nominals_between(job, after_s + 1, until_s + 1)
+    decisions = (decide_at(job.schedule, job.identity, nominal_s) for nominal_s in nominals)
     return {d.nominal_s for d in decisions if due_s(d) < ledger.since_s}
 
 
@@ -130,3 +128,8 @@ def nominals_after(job: Job, instant_s: int) -> Iterator[int]:
             yield instant_s
     except KronError:
         return
+
+
+def nominals_between(job: Job, first_s: int, end_s: int) -> Iterator[int]:
+    """The nominal instants in [first_s, end_s)."""
+    return takewhile(lambda nominal_s: nominal_s < end_s, nominals_after(job, first_s - 1))

@@ -24,7 +24,6 @@ class Busy(Frozen):
 
     @property
     def firings(self) -> int:
-        """Firings on all days together."""
         return sum(self.on_weekdays)
 
     @property
@@ -39,11 +38,7 @@ class Busy(Frozen):
 
 
 def busiest(
-    jobs: Sequence[Job],
-    tally: Tally,
-    most: int,
-    *,
-    progress: Callable[[], None] | None = None,
+    jobs: Sequence[Job], tally: Tally, most: int, *, progress: Callable[[], None] | None = None
 ) -> list[Busy]:
     """At most `most` minutes of the day, the one with the busiest weekday first.
 

@@ -17,7 +17,7 @@ from kron.core.instant import DAY_S
 from kron.core.schedule import Schedule
 from kron.core.zone import Span
 from kron.engine.job import Job
-from kron.engine.survey import nominals_after
+from kron.engine.survey import nominals_between
 from kron.fleet.tally import HOUR_S, MINUTE_S, WEEK_S, Tally, second_of_week
 
 _EVERY_MINUTE = (1 << MINUTES_A_DAY) - 1
@@ -40,9 +40,7 @@ def firings(job: Job, from_s: int, until_s: int) -> Iterator[int]:
     """
     if job.schedule.policy.suspend:
         return
-    for nominal_s in nominals_after(job, from_s - job.trail_s - 1):
-        if nominal_s - job.lead_s >= until_s:
-            return
+    for nominal_s in nominals_between(job, from_s - job.trail_s, until_s + job.lead_s):
         fired_s = _chosen_s(job, nominal_s)
         if fired_s is not None and from_s <= fired_s < until_s:
             yield fired_s
@@ -86,7 +84,6 @@ class _Counter:
         self._patterns: dict[tuple[int, int], int] = {}
 
     def add(self, job: Job) -> None:
-        """Count every firing of a job."""
         plan = _DayPlan(job.schedule, self._slot_s)
         zone, days = job.schedule.zone, job.schedule.nominals.wall.days
         at_s = self._from_s - job.trail_s
@@ -98,7 +95,8 @@ class _Counter:
             tomorrow_s = midnight_s + DAY_S
             if not _is_plain(span, midnight_s):
                 stop_s = min(span.end_s, tomorrow_s, end_s)
-                self._add_each(job, at_s, stop_s)
+                for nominal_s in nominals_between(job, at_s, stop_s):
+                    self._add_period(job, nominal_s)
                 at_s = stop_s
                 continue
             if days.at_or_after(day) == day:
@@ -109,7 +107,6 @@ class _Counter:
             self._count_patterns()
 
     def total(self) -> list[int]:
-        """The firings by slot."""
         self._count_patterns()
         return self._slots
 
@@ -141,13 +138,6 @@ class _Counter:
             minutes(self._from_s + job.lead_s, self._until_s - job.trail_s),
             minutes(self._from_s - job.trail_s, self._until_s + job.lead_s),
         )
-
-    def _add_each(self, job: Job, first_s: int, end_s: int) -> None:
-        """Count the periods that are due in [first_s, end_s), deciding each of them."""
-        for nominal_s in nominals_after(job, first_s - 1):
-            if nominal_s >= end_s:
-                return
-            self._add_period(job, nominal_s)
 
     def _add_period(self, job: Job, nominal_s: int) -> None:
         fired_s = _chosen_s(job, nominal_s)

@@ -28,9 +28,8 @@ class Tally(Frozen):
     counts: tuple[int, ...]
     """One for each slot; the first is Monday 00:00 UTC."""
     jobs: int
-    """The number of jobs that were counted."""
     suspended: int = 0
-    """The number of suspended jobs, which are not counted."""
+    """The number of suspended jobs, which are not among `jobs`."""
 
     @property
     def until_s(self) -> int:
@@ -39,7 +38,6 @@ class Tally(Frozen):
 
     @property
     def firings(self) -> int:
-        """The firings of all jobs together."""
         return sum(self.counts)
 
     @property
@@ -51,7 +49,6 @@ class Tally(Frozen):
 
     @property
     def by_hour(self) -> tuple[int, ...]:
-        """Firings by hour of the day."""
         return tuple(map(sum, zip(*self.cells, strict=True)))
 
     @property
