@@ -71,7 +71,6 @@ class Clause(Frozen):
 
     @property
     def is_about_time_of_day(self) -> bool:
-        """Whether it speaks of the minute of the day, and not of the day."""
         return self.kind in (ClauseKind.HOURS, ClauseKind.BETWEEN)
 
     def __str__(self) -> str:
@@ -113,12 +112,10 @@ class Constraints(Frozen):
         )
 
     def __str__(self) -> str:
-        only = f"@only({';'.join(map(str, self.only))})" if self.only else ""
-        avoid = f"@avoid({';'.join(map(str, self.avoid))})" if self.avoid else ""
-        return " ".join(filter(None, (only, avoid)))
+        named = (("only", self.only), ("avoid", self.avoid))
+        return " ".join(f"@{name}({';'.join(map(str, each))})" for name, each in named if each)
 
     def accepts(self, wall_s: int) -> bool:
-        """Whether work may run at this wall time."""
         day = wall_s // DAY_S
         minute = (wall_s - day * DAY_S) // 60
         return bool(self.minutes >> minute & 1) and self.accepts_day(day)

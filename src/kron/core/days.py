@@ -48,8 +48,7 @@ class Days:
     @property
     def is_every_day(self) -> bool:
         """Whether all days match, as they do in most schedules."""
-        lengths = (365 + kind // 7 for kind in range(len(self._masks)))
-        return all(map(int.__eq__, map(int.bit_count, self._masks), lengths))
+        return sum(map(int.bit_count, self._masks)) == 7 * 365 + 7 * 366
 
     def at_or_after(self, day: int) -> int:
         index = bisect_right(_YEAR_STARTS, day) - 1

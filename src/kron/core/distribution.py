@@ -39,7 +39,6 @@ class Distribution(ABC):
 
     __slots__ = ()
     name = ""
-    """The name in `@dist`."""
     keys: tuple[tuple[str, str], ...] = ()
     """The parameters of `@dist`, each with its field."""
 

@@ -76,11 +76,9 @@ def _unit_error(text: str, whole: str, fraction: str, unit: str) -> ParseError:
         short = not fraction and len(text) <= _MOST_DIGITS
         fix = f"{text}s for seconds, {text}m for minutes" if short else _RULE
         return _error(text, f"the duration {quoted(text)} ends without a unit", fix=fix)
+    fix = "units are ns, us, ms, s, m and h"
     if unit in _CALENDAR_UNITS_H and whole and not fraction:
-        hours = int(whole) * _CALENDAR_UNITS_H[unit]
-        fix = f"write {whole}{unit} as {hours}h"
-    else:
-        fix = "units are ns, us, ms, s, m and h"
+        fix = f"write {whole}{unit} as {int(whole) * _CALENDAR_UNITS_H[unit]}h"
     return _error(text, f"unknown unit {quoted(unit)} in the duration {quoted(text)}", fix=fix)
 
 

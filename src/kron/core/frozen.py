@@ -50,14 +50,13 @@ class FrozenMeta(ABCMeta):
         namespace |= {"__slots__": slots, "__match_args__": fields}
         namespace |= {"_fields": fields, "_defaults": defaults}
         cls = super().__new__(mcs, name, bases, namespace)
-        cls.__init__ = _constructor(cls, fields, defaults)  # type: ignore[misc]
+        cls.__init__ = _constructor(cls)  # type: ignore[misc]
         return cls
 
 
-def _constructor(
-    cls: type, fields: tuple[str, ...], defaults: dict[str, Any]
-) -> Callable[..., None]:
+def _constructor(cls: Any) -> Callable[..., None]:
     """`__init__` with the fields as parameters, storing each through its slot."""
+    fields, defaults = cls._fields, cls._defaults
     parameters = "".join(
         f", {field}=_default_{field}" if field in defaults else f", {field}" for field in fields
     )

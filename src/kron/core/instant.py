@@ -29,11 +29,9 @@ LAST_S = (datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC) - _EPOCH).days * DAY_S - 1
 def to_seconds(moment: datetime) -> int:
     """The whole second that `moment` lies in (its fraction is dropped towards the past)."""
     if moment.tzinfo is None:
-        raise KronError(
-            Code.INSTANT,
-            f"{moment.isoformat()} has no time zone, so it names no instant",
-            fix="pass an aware datetime, for example datetime.now(UTC)",
-        )
+        message = f"{moment.isoformat()} has no time zone, so it names no instant"
+        fix = "pass an aware datetime, for example datetime.now(UTC)"
+        raise KronError(Code.INSTANT, message, fix)
     since_epoch = moment - _EPOCH
     seconds = since_epoch.days * DAY_S + since_epoch.seconds
     if FIRST_S <= seconds <= LAST_S:

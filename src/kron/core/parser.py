@@ -79,10 +79,8 @@ def _field_count_problem(text: str, words: list[Token]) -> Problem:
         fix = "leave the field for seconds out" if len(words) == len(KINDS) + 1 else ""
         message = f"{quoted(extra.text)} is more than the five fields of a cron expression"
         return extra.problem(Code.CRON_FIELD_COUNT, message, fix=fix)
-    end = words[-1].end if words else len(text)
-    start = words[0].start if words else 0
-    count = len(words)
-    return Problem(Code.CRON_FIELD_COUNT, f"{rule}; here are {count or 'none'}", start, end)
+    start, end = (words[0].start, words[-1].end) if words else (0, len(text))
+    return Problem(Code.CRON_FIELD_COUNT, f"{rule}; here are {len(words) or 'none'}", start, end)
 
 
 def _schedule(cron: Cron | None, modifiers: dict[str, Modifier], reader: Reader) -> Schedule | None:

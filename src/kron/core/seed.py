@@ -21,8 +21,6 @@ class Strategy(StrEnum):
 
 
 class Seed(Frozen):
-    """A strategy and a salt."""
-
     strategy: Strategy = Strategy.STABLE
     salt: str = ""
     keys = (("salt", "salt"),)
@@ -41,10 +39,8 @@ class Seed(Frozen):
         """SHA-256 over identity, period key and salt."""
         if not identity or "\n" in identity:
             # A newline separates the parts: with one inside, two identities could share a seed.
-            raise KronError(
-                Code.IDENTITY,
-                f"{quoted(identity)} is not an identity: it is empty or holds a line break",
-            )
+            message = f"{quoted(identity)} is not an identity: it is empty or holds a line break"
+            raise KronError(Code.IDENTITY, message)
         try:
             material = f"{identity}\n{period_key}\n{self.salt}".encode()
         except UnicodeEncodeError:

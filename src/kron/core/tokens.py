@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from kron.core.cron import shorthand_fix
 from kron.core.duration import format_duration
@@ -41,11 +42,9 @@ class Token(Frozen):
 
     @property
     def end(self) -> int:
-        """Where it ends, exclusively."""
         return self.start + len(self.text)
 
     def problem(self, code: Code, message: str, *, fix: str = "") -> Problem:
-        """A problem that covers this token."""
         return Problem(code, message, self.start, self.end, fix)
 
 
@@ -83,15 +82,14 @@ def forbidden_characters(text: str) -> list[Problem]:
     """A problem for each character that no schedule may hold, quoted or not."""
     if text.isascii() and text.isprintable():
         return []  # as nearly every text; at a tenth of the time
+    found = islice(_FORBIDDEN.finditer(text), SHOWN_PROBLEMS)
     return [
-        Problem(
+        Token(match[0], match.start()).problem(
             Code.TEXT,
             f"the character {quoted(match[0])} cannot stand in a line: it is a control "
             "character, a line break or half a character",
-            match.start(),
-            match.end(),
         )
-        for match, _ in zip(_FORBIDDEN.finditer(text), range(SHOWN_PROBLEMS), strict=False)
+        for match in found
     ]
 
 
@@ -118,13 +116,9 @@ def scan(text: str, problems: list[Problem]) -> tuple[list[Token], list[Modifier
             problems.append(_malformed(text, token))
             end = problems[-1].end
         elif _has_bare_space(match[2]):
-            problems.append(
-                token.problem(
-                    Code.MODIFIER_FORM,
-                    f"there is a space between the parentheses of {quoted('@' + match[1])}",
-                    fix="take it out, or put the value between double quotes",
-                )
-            )
+            message = f"there is a space between the parentheses of {quoted('@' + match[1])}"
+            fix = "take it out, or put the value between double quotes"
+            problems.append(token.problem(Code.MODIFIER_FORM, message, fix=fix))
         else:
             modifiers.append(Modifier(token, match[1], Token(match[2], match.start(2))))
             if glued := _WORD.match(text, end):

@@ -35,10 +35,8 @@ class Walk:
     def after(self, moment: datetime) -> datetime:
         """The smallest nominal instant > `moment`."""
         stretch = self._stretch
-        if moment.tzinfo is UTC:
-            index = bisect_right(stretch, moment)
-            if 0 < index < len(stretch):
-                return stretch[index]
+        if moment.tzinfo is UTC and 0 < (index := bisect_right(stretch, moment)) < len(stretch):
+            return stretch[index]
         moment_s = to_seconds(moment)
         if stretch and moment == stretch[-1]:
             count = min(4 * len(stretch), _LONGEST_STRETCH)
@@ -52,10 +50,8 @@ class Walk:
     def at_or_before(self, moment: datetime) -> datetime:
         """The greatest nominal instant <= `moment`."""
         stretch = self._stretch
-        if moment.tzinfo is UTC:
-            index = bisect_right(stretch, moment)
-            if 0 < index < len(stretch):
-                return stretch[index - 1]
+        if moment.tzinfo is UTC and 0 < (index := bisect_right(stretch, moment)) < len(stretch):
+            return stretch[index - 1]
         moment_s = to_seconds(moment)
         # Instants are a minute apart at least, so within a second of one there is no other.
         if stretch and _NOTHING < stretch[0] - moment <= _SECOND:

@@ -17,9 +17,7 @@ class Mode(StrEnum):
 
 
 class Window(Frozen):
-    """A mode and a duration.
-
-    Both bounds are floored to whole seconds. Nominal instants are whole seconds themselves, so
+    """Both bounds are floored to whole seconds. Nominal instants are whole seconds themselves, so
     the floored bounds lie at the same distance from every one of them.
     """
 

@@ -31,13 +31,10 @@ class Roster(Generic[Key, Tracked]):
         return iter(list(self._jobs.values()))
 
     def get(self, key: Key) -> Tracked | None:
-        """The job of this key."""
         return self._jobs.get(key)
 
     def add(self, key: Key, job: Tracked) -> None:
-        """Look after this job."""
         self._jobs[key] = job
 
     def remove(self, key: Key) -> Tracked:
-        """Look after this job no more."""
         return self._jobs.pop(key)

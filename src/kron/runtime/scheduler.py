@@ -162,7 +162,6 @@ class Scheduler(Generic[Tracked, Waiting]):
             self.step(jobs, now_ns)
 
     def _act(self, job: Tracked, result: Step, now_s: int) -> None:
-        """Log what was decided, and have runs started."""
         announcer = self._announcer
         if result.clock_behind and not job.is_behind:
             announcer.waits_for_clock(job, now_s)

@@ -16,14 +16,11 @@ if TYPE_CHECKING:
     from typing import Protocol, TypeVar
 
     class Sleeper(Protocol):
-        """What the queue can wake."""
-
         wake_s: int | None
 
     Member = TypeVar("Member", bound=Sleeper)
 else:
     Member = None
-
 
 _FEW = 64
 

@@ -14,8 +14,6 @@ import time
 
 from kron.core.duration import SECOND_NS
 
-_TFD_CLOEXEC = os.O_CLOEXEC
-_TFD_NONBLOCK = os.O_NONBLOCK
 _TFD_TIMER_ABSTIME = 1
 _TFD_TIMER_CANCEL_ON_SET = 2
 _AT_ONCE_NS = 1  # not 0, which would disarm the timer, nor less, which is refused
@@ -50,7 +48,7 @@ class WallTimer:
     """One timer on CLOCK_REALTIME. It is silent until it is armed."""
 
     def __init__(self) -> None:
-        descriptor: int = _timerfd_create(time.CLOCK_REALTIME, _TFD_CLOEXEC | _TFD_NONBLOCK)
+        descriptor: int = _timerfd_create(time.CLOCK_REALTIME, os.O_CLOEXEC | os.O_NONBLOCK)
         if descriptor < 0:
             raise _error("timerfd_create")
         self._descriptor = descriptor
