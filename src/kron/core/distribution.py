@@ -35,8 +35,6 @@ class Law(ABC):
 
 
 class Distribution(ABC):
-    """What `@dist` says."""
-
     __slots__ = ()
     name = ""
     keys: tuple[tuple[str, str], ...] = ()
@@ -64,8 +62,6 @@ class _SameLaw(Distribution, Law):
 
 
 class Uniform(_SameLaw, Frozen):
-    """Every second alike."""
-
     name = "uniform"
 
     def quantile(self, u: float) -> float:

@@ -78,7 +78,6 @@ class Frozen(metaclass=FrozenMeta):
         _defaults: ClassVar[dict[str, Any]]
 
     def replace(self, **changes: Any) -> Self:
-        """The same value with some fields changed."""
         return type(self)(**{field: getattr(self, field) for field in self._fields} | changes)
 
     def __eq__(self, other: object) -> bool:

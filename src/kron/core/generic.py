@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 else:
 
     class Generic:
-        """What a type checker sees as generic is a plain class."""
-
         __slots__ = ()
 
         def __class_getitem__(cls, _):

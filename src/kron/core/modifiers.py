@@ -39,16 +39,13 @@ _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 
 class Form(Frozen):
-    """What a modifier takes, and what is made of it."""
-
     example: str
     field: str
     """The field of the schedule that it sets."""
     make: Any = None
-    """None: the first argument says what is made, and which keys that takes."""
+    """Its `keys`, if any, come each with the parameter that it is. None: the first argument says
+    what is made."""
     positional: tuple[Parse, ...] = ()
-    keys: tuple[tuple[str, str], ...] = ()
-    """Keys, each with the parameter of `make` that it is."""
 
 
 class Reader:
@@ -67,12 +64,11 @@ class Reader:
         is_short = len(positional) < len(form.positional)
         parsers = () if is_short else zip(positional, form.positional, strict=True)
         values = [self._parsed(argument, parse) for argument, parse in parsers]
-        make: Any = form.make
-        keys, where = dict(form.keys), f"@{modifier.name}"
+        make, where = form.make, f"@{modifier.name}"
         if make is None and values:
             make = values.pop()
-            if make is not None:
-                keys, where = dict(make.keys), make.name
+            where = make.name if make is not None else where
+        keys = dict(getattr(make, "keys", ()))
         given: dict[str, Any] = {}
         for key, argument in keyed.items() if make is not None else ():
             if key in keys:
@@ -255,10 +251,8 @@ FORMS = {
         "distribution",
         positional=(_one_of("distribution", DISTRIBUTIONS),),
     ),
-    "seed": Form(
-        "@seed(stable,salt=text)", "seed", Seed, (_member("strategy", Strategy),), Seed.keys
-    ),
-    "policy": Form("@policy(concurrency=forbid,deadline=10m)", "policy", Policy, keys=Policy.keys),
+    "seed": Form("@seed(stable,salt=text)", "seed", Seed, (_member("strategy", Strategy),)),
+    "policy": Form("@policy(concurrency=forbid,deadline=10m)", "policy", Policy),
     "only": Form("@only(dow=MON-FRI;hours=8-18)", "only"),
     "avoid": Form("@avoid(date=2026-12-25)", "avoid"),
 }

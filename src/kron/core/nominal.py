@@ -104,7 +104,6 @@ class OnceEach(Nominals):
         return total
 
     def _instant(self, wall_s: int) -> int:
-        """When the matching wall time happens."""
         span = self.zone.first_span_showing(wall_s)
         return max(wall_s - span.offset_s, _first_minute(span))
 

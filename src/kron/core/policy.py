@@ -18,8 +18,6 @@ class Concurrency(StrEnum):
 
 
 class Policy(Frozen):
-    """Concurrency, the lateness that is still allowed, and whether the job is suspended."""
-
     concurrency: Concurrency = Concurrency.FORBID
     deadline_ns: int = 0
     suspend: bool = False

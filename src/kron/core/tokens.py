@@ -35,8 +35,6 @@ _PLAIN_VALUE = r"[A-Za-z0-9._:/+-]+"
 
 
 class Token(Frozen):
-    """A piece of the text and where it starts."""
-
     text: str
     start: int
 
@@ -130,9 +128,7 @@ def scan(text: str, problems: list[Problem]) -> tuple[list[Token], list[Modifier
 
 
 def _has_bare_space(body: str) -> bool:
-    if " " not in body and "\t" not in body:
-        return False
-    return re.fullmatch(_UNSPACED, body) is None
+    return (" " in body or "\t" in body) and not re.fullmatch(_UNSPACED, body)
 
 
 def is_fuzzy(text: str) -> bool:

@@ -36,7 +36,6 @@ class Window(Frozen):
 
     @property
     def width_s(self) -> int:
-        """Whole seconds between the bounds."""
         return self.end_offset_s - self.start_offset_s
 
     def __str__(self) -> str:

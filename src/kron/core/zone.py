@@ -75,14 +75,12 @@ class Zone:
         self._table = _table([(FIRST_S - DAY_S, 0)], LAST_S + DAY_S) if key == "UTC" else None
 
     def span_at(self, utc_s: int) -> Span:
-        """The span that the instant lies in."""
         table = self._table
         if table is None or not table.settled_s <= utc_s < table.end_s:
             table = self._covering(utc_s - _MARGIN_S, utc_s)
         return table.spans[bisect_right(table.starts_s, utc_s) - 1]
 
     def wall_at(self, utc_s: int) -> int:
-        """What the clock on the wall shows at the instant."""
         return utc_s + self.span_at(utc_s).offset_s
 
     def first_span_showing(self, wall_s: int) -> Span:

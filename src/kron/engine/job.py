@@ -34,12 +34,8 @@ class Job(Frozen):
 
     def __post_init__(self) -> None:
         timing, text = _timing(self.schedule)
-        self._derive(
-            timing=timing,
-            text=text,
-            lead_s=-self.schedule.window.start_offset_s,
-            trail_s=self.schedule.window.end_offset_s,
-        )
+        lead_s, trail_s = -self.schedule.start_offset_s, self.schedule.window.end_offset_s
+        self._derive(timing=timing, text=text, lead_s=lead_s, trail_s=trail_s)
         check_open_periods(self.schedule, self.identity)
 
     def run_id(self, period_id: str) -> str:
