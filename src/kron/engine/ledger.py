@@ -38,8 +38,7 @@ class Intent(Frozen):
         That happens to a ledger of an older version whose job was edited since, or a damaged one.
         """
         try:
-            is_same = self.schedule == job.text
-            schedule = job.timing if is_same else parse_schedule(self.schedule)
+            schedule = job.timing if self.schedule == job.text else parse_schedule(self.schedule)
             decision = decide_at(schedule, job.identity, self.nominal_s)
         except KronError:
             return None

@@ -47,7 +47,9 @@ def due_s(decision: Decision) -> int:
 
 def survey(job: Job, ledger: Ledger, now_s: int, known: dict[int, Decision]) -> Survey:
     """Sort the open periods of `job`; `known` holds decisions that need not be made again."""
-    low_s = _owed_after(job, ledger)
+    # Up to `low_s` every period is handled, or closed before the job existed.
+    closed_s = ledger.since_s - job.trail_s - 1
+    low_s = max(closed_s, ledger.handled_through_s or closed_s)
     bulk = _bulk(job, ledger, now_s, low_s)
     examined_s: list[int] = []
     due: list[Decision] = []
@@ -72,12 +74,6 @@ def survey(job: Job, ledger: Ledger, now_s: int, known: dict[int, Decision]) -> 
     due.sort(key=lambda decision: (due_s(decision), decision.nominal_s))
     owed = bulk if bulk is not None and bulk.count else None
     return Survey(owed, tuple(examined_s), tuple(due), tuple(pending), tuple(lapsed))
-
-
-def _owed_after(job: Job, ledger: Ledger) -> int:
-    """Up to this nominal instant every period is handled, or closed before the job existed."""
-    closed_s = ledger.since_s - job.trail_s - 1
-    return max(closed_s, ledger.handled_through_s or closed_s)
 
 
 def _bulk(job: Job, ledger: Ledger, now_s: int, low_s: int) -> SettleMany | None:

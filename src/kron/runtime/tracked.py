@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kron.core.decision import Decision, decide_at
+from kron.core.decision import decide_at
 from kron.core.generic import Generic
 from kron.core.schedule import Schedule
 from kron.engine.actions import Outcome, Settle, SettleMany
@@ -132,7 +132,8 @@ class TrackedJob(Generic[Waiting]):
         confirmed = tuple(
             decision
             for decision in plan.decisions
-            if due_s(decision) > now_s or decision == _made_again(decision)
+            if due_s(decision) > now_s
+            or decision == decide_at(decision.schedule, decision.identity, decision.nominal_s)
         )
         if all(due_s(decision) > now_s for decision in plan.decisions):
             confirmed = ()  # none of them is why the job was woken
@@ -205,7 +206,3 @@ class TrackedJob(Generic[Waiting]):
         if ledger is not self._ledger:
             self._ledger = ledger
             self._store.changed(self, is_proven=is_proven)
-
-
-def _made_again(decision: Decision) -> Decision:
-    return decide_at(decision.schedule, decision.identity, decision.nominal_s)

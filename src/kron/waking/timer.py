@@ -17,9 +17,8 @@ from kron.core.duration import SECOND_NS
 _TFD_TIMER_ABSTIME = 1
 _TFD_TIMER_CANCEL_ON_SET = 2
 _AT_ONCE_NS = 1  # not 0, which would disarm the timer, nor less, which is refused
-_FAR_S = min(2**62, 2 ** (8 * ctypes.sizeof(ctypes.c_long) - 1) - 1)
 # Not the last second that there is: libfaketime adds its shift to it.
-_FAR_NS = _FAR_S * SECOND_NS
+_FAR_NS = min(2**62, 2 ** (8 * ctypes.sizeof(ctypes.c_long) - 1) - 1) * SECOND_NS
 
 
 class _Timespec(ctypes.Structure):
