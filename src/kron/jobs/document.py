@@ -2,6 +2,9 @@
 
 An edit changes one line. Comments, order, spacing and line breaks of all other lines stay the same,
 byte for byte.
+
+cron itself knows only bytes. Crontabs that are not UTF-8 are refused all the same: names, logs and
+messages contain their text, and a guess at the encoding would often be wrong.
 """
 
 from __future__ import annotations
@@ -12,18 +15,17 @@ from kron.core.errors import Code, KronError, ParseError, did_you_mean, quoted
 from kron.core.frozen import Frozen
 from kron.core.limits import DEFAULT_LIMITS, Limits
 from kron.jobs.entry import Entry
-from kron.jobs.finding import Finding, findings_of
+from kron.jobs.finding import Finding, Severity, findings_of
 from kron.jobs.identity import Node
 from kron.jobs.line import LineReader, field_tokens
-from kron.jobs.text import read_text, says_nothing
+from kron.jobs.source import STANDARD_INPUT
 
 KEPT_FINDINGS = 1_000
 """How many errors of a file are kept: nobody reads more of a file of 8 MiB of junk."""
+_SHOWN_BYTES = 1_000
 
 
 class Document(Frozen):
-    """The text of a file and what was read from it."""
-
     path: str
     text: str
     entries: tuple[Entry, ...]
@@ -33,14 +35,11 @@ class Document(Frozen):
 
     def entry(self, name: str) -> Entry:
         """The job called `name`."""
-        for entry in self.entries:
-            if entry.name == name:
-                return entry
-        raise KronError(
-            Code.JOB_UNKNOWN,
-            f"{self.path} has no job {quoted(name)}",
-            fix=did_you_mean(name, (entry.name for entry in self.entries)),
-        )
+        named = {entry.name: entry for entry in self.entries}
+        if name in named:
+            return named[name]
+        message = f"{self.path} has no job {quoted(name)}"
+        raise KronError(Code.JOB_UNKNOWN, message, fix=did_you_mean(name, named))
 
     def with_lines(self, lines: str) -> str:
         """The text with a line, or several, added at its end."""
@@ -97,13 +96,8 @@ def read_document(
                 break
         else:
             entries[entry.name] = entry
-    return Document(
-        path,
-        text,
-        tuple(entries.values()),
-        tuple(findings[:KEPT_FINDINGS]),
-        max(0, errors - KEPT_FINDINGS),
-    )
+    unshown = max(0, errors - KEPT_FINDINGS)
+    return Document(path, text, tuple(entries.values()), tuple(findings[:KEPT_FINDINGS]), unshown)
 
 
 def _check_new(
@@ -116,11 +110,49 @@ def _check_new(
         place = field_tokens(line)["name"]
         first = entries[entry.name].line
         message = f"the name {quoted(entry.name)} is taken by line {first}"
-        raise ParseError.single(
-            line,
-            Code.NAME_REPEATED,
-            message,
-            start=place.start,
-            end=place.end,
-            fix="names are unique within a file",
-        )
+        fix = "names are unique within a file"
+        raise ParseError(line, [place.problem(Code.NAME_REPEATED, message, fix=fix)])
+
+
+def read_text(data: bytes, path: str, limits: Limits) -> str | Finding:
+    """The text of a krontab file or a crontab, or the error that makes all of it unreadable."""
+    if len(data) > limits.file_bytes:
+        message = f"the file is longer than {limits.file_bytes} bytes"
+        fix = "split it into several files"
+        return Finding(Severity.ERROR, Code.LIMIT, message, path, 1, 0, 1, fix)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        return _not_utf8(data, error.start, path)
+    first = text.partition("\n")[0]
+    if first.startswith("\ufeff"):
+        message, start = "the file begins with a byte order mark", 0
+        fix = _fix("remove it", "sed -i '1s/^\\xef\\xbb\\xbf//'", path)
+    elif first.endswith("\r"):
+        message, start = "the lines end with a carriage return, as on Windows", len(first) - 1
+        fix = _fix("remove them", "sed -i 's/\\r$//'", path)
+    else:
+        return text
+    return Finding(Severity.ERROR, Code.TEXT, message, path, 1, start, start + 1, fix, first)
+
+
+def says_nothing(line: str) -> bool:
+    """Whether a line is blank or a comment, in a krontab file or a crontab."""
+    content = line.lstrip(" \t")
+    return not content or content.startswith("#")
+
+
+def _fix(what: str, command: str, path: str) -> str:
+    """The command edits the file, so standard input has none."""
+    return what if path == STANDARD_INPUT else f"{what}: {command} {path}"
+
+
+def _not_utf8(data: bytes, place: int, path: str) -> Finding:
+    before = data[:place]
+    start = before.rfind(b"\n") + 1
+    column = len(before[start:].decode())
+    message = f"the byte 0x{data[place]:02x} is not UTF-8"
+    fix = f"convert it, for example with iconv -f latin1 -t utf-8 {path}"
+    shown = data[start : place + _SHOWN_BYTES].split(b"\n", 1)[0].decode(errors="replace")
+    where = (path, before.count(b"\n") + 1, column, column + 1)
+    return Finding(Severity.ERROR, Code.TEXT, message, *where, fix, shown)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
 
-from kron.core.errors import KronError, ParseError, Problem, excerpt
+from kron.core.errors import KronError, ParseError, excerpt
 from kron.core.frozen import Frozen
 
 
@@ -30,12 +31,6 @@ class Finding(Frozen):
     """The line, to show it."""
 
     @classmethod
-    def of_problem(cls, problem: Problem, *, path: str, line: int, text: str) -> Finding:
-        """The error for a problem in a line."""
-        where = (path, line, problem.start, problem.end)
-        return cls(Severity.ERROR, problem.code, problem.message, *where, problem.fix, text)
-
-    @classmethod
     def of_error(cls, error: KronError, path: str) -> Finding:
         """The error for a file that cannot be read."""
         return cls(Severity.ERROR, error.code, error.message, path, fix=error.fix)
@@ -56,9 +51,10 @@ class Finding(Frozen):
         return f"{self.head}{shown}"
 
 
-def findings_of(error: ParseError, *, path: str, line: int) -> list[Finding]:
+def findings_of(error: ParseError, *, path: str, line: int) -> Iterator[Finding]:
     """One finding for each problem of a line."""
-    return [
-        Finding.of_problem(problem, path=path, line=line, text=error.text)
-        for problem in error.problems
-    ]
+    for problem in error.problems:
+        where = (path, line, problem.start, problem.end)
+        yield Finding(
+            Severity.ERROR, problem.code, problem.message, *where, problem.fix, error.text
+        )

@@ -23,8 +23,6 @@ _TRUST_IT = "or pass --allow-insecure-config if this is intended, as in a contai
 
 
 class FileAccess(Frozen):
-    """Whom to trust with a configuration file."""
-
     owner_uid: int
     """Files must belong to this user or to root."""
     insecure: bool = False
@@ -70,19 +68,12 @@ def list_directory(
 def check_path(path: str) -> None:
     """Refuse a path that cannot be a part of an identity or be printed."""
     if not path.isprintable():
-        raise KronError(
-            Code.IDENTITY,
-            f"the path {quoted(path)} holds a control character or is not valid Unicode",
-            fix="rename it: identities contain it",
-        )
+        message = f"the path {quoted(path)} holds a control character or is not valid Unicode"
+        raise KronError(Code.IDENTITY, message, fix="rename it: identities contain it")
 
 
 def read_file(
-    path: str,
-    access: FileAccess,
-    limits: Limits = DEFAULT_LIMITS,
-    *,
-    user_uid: int | None = None,
+    path: str, access: FileAccess, limits: Limits = DEFAULT_LIMITS, *, user_uid: int | None = None
 ) -> bytes:
     """The bytes of a configuration file that passes every check.
 
@@ -147,27 +138,19 @@ def _check(
         return
     mode = stat.S_IMODE(status.st_mode)
     if mode & _OTHERS_WRITE and not is_sticky:
-        raise KronError(
-            Code.FILE_WRITABLE,
-            f"others could write {what}{path} (its mode is {mode:04o})",
-            fix=f"chmod go-w {path}, {_TRUST_IT}",
-        )
-    if status.st_uid not in (0, access.owner_uid):
-        raise KronError(
-            Code.FILE_OWNER,
-            f"{what}{path} belongs to user {status.st_uid}, not to root or user {access.owner_uid}",
-            fix=f"chown it, {_TRUST_IT}",
-        )
+        message = f"others could write {what}{path} (its mode is {mode:04o})"
+        raise KronError(Code.FILE_WRITABLE, message, fix=f"chmod go-w {path}, {_TRUST_IT}")
+    owner, expected = status.st_uid, access.owner_uid
+    if owner not in (0, expected):
+        message = f"{what}{path} belongs to user {owner}, not to root or user {expected}"
+        raise KronError(Code.FILE_OWNER, message, fix=f"chown it, {_TRUST_IT}")
 
 
 def _check_only_name(path: str, status: os.stat_result, access: FileAccess) -> None:
     """In a spool, a hard link to any file of root would become a crontab of root."""
     if status.st_nlink > 1 and not access.insecure:
-        raise KronError(
-            Code.FILE_KIND,
-            f"{path} has another name elsewhere: it is one of {status.st_nlink} hard links",
-            fix="replace it with a copy",
-        )
+        message = f"{path} has another name elsewhere: it is one of {status.st_nlink} hard links"
+        raise KronError(Code.FILE_KIND, message, fix="replace it with a copy")
 
 
 def _read_all(path: str, descriptor: int, limits: Limits) -> bytes:
@@ -180,21 +163,15 @@ def _read_all(path: str, descriptor: int, limits: Limits) -> bytes:
     except OSError as error:
         raise _unreadable(path, error) from None
     if left <= 0:
-        raise KronError(
-            Code.LIMIT,
-            f"{path} is longer than {limits.file_bytes} bytes",
-            fix="split it into several files",
-        )
+        message = f"{path} is longer than {limits.file_bytes} bytes"
+        raise KronError(Code.LIMIT, message, fix="split it into several files")
     return b"".join(pieces)
 
 
 def _refused(path: str, error: OSError, access: FileAccess) -> KronError:
     if error.errno == errno.ELOOP and not access.insecure:
-        return KronError(
-            Code.FILE_SYMLINK,
-            f"{path} is a symbolic link",
-            fix=f"name the file that it points to, {_TRUST_IT}",
-        )
+        fix = f"name the file that it points to, {_TRUST_IT}"
+        return KronError(Code.FILE_SYMLINK, f"{path} is a symbolic link", fix)
     if error.errno == errno.ENOENT:
         return KronError(Code.FILE_MISSING, f"there is no {path}")
     if error.errno == errno.ENXIO:  # a socket

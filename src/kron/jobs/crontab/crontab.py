@@ -22,13 +22,12 @@ from kron.jobs.crontab.environment import Environment, HomeOf
 from kron.jobs.crontab.line import REBOOT, JobLine, Setting, is_anacron, read_job, read_setting
 from kron.jobs.crontab.names import Names, name_of
 from kron.jobs.crontab.note import NoteCode, Notes
-from kron.jobs.document import KEPT_FINDINGS
+from kron.jobs.document import KEPT_FINDINGS, read_text, says_nothing
 from kron.jobs.entry import Entry
 from kron.jobs.fields import FIELDS
 from kron.jobs.finding import Finding, findings_of
 from kron.jobs.identity import Node
 from kron.jobs.task import Task
-from kron.jobs.text import read_text, says_nothing
 
 POLICY = "@policy(concurrency=allow)"
 """cron starts a run whether or not the run before it has ended."""
