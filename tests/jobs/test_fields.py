@@ -34,7 +34,7 @@ VALID = [
     ("command", "/usr/bin/true", "/usr/bin/true"),
     ("command", " a  b ", " a  b "),
     ("command", "é", "é"),
-    ("shell", "true", "true"),
+    ("shell", "true", "/bin/sh"),
     ("shell", "/bin/bash", "/bin/bash"),
     ("user", "root", "root"),
     ("user", "www-data", "www-data"),

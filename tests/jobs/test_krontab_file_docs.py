@@ -41,7 +41,7 @@ def table(first_line: str) -> list[list[str]]:
 
 def first_problem(line: str) -> str:
     with pytest.raises(ParseError) as caught:
-        LineReader().read(line, path=PATH, line=1, identify=lambda name: f"{PATH}:{name}")
+        LineReader().read(line, path=PATH, line=1, scope=f"{PATH}:")
     return str(caught.value.problems[0])
 
 
@@ -60,9 +60,7 @@ def test_every_field_is_documented_and_no_other() -> None:
 
 @pytest.mark.parametrize(("written", "executed"), table("| written | executed |"))
 def test_every_command_is_executed_as_documented(written: str, executed: str) -> None:
-    entry = LineReader().read(
-        f"{CRON} name=a {code(written)}", path=PATH, line=1, identify=lambda name: name
-    )
+    entry = LineReader().read(f"{CRON} name=a {code(written)}", path=PATH, line=1, scope="")
     assert list(entry.task.argv) == json.loads(code(executed))
 
 

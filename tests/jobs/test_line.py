@@ -39,13 +39,9 @@ KIB = 1024
 MOST = 64 * KIB
 
 
-def identify(name: str) -> str:
-    return f"{PATH}:{name}"
-
-
 def read(text: str, limits: Limits | None = None) -> Entry:
     reader = LineReader(limits) if limits else LineReader()
-    return reader.read(text, path=PATH, line=7, identify=identify)
+    return reader.read(text, path=PATH, line=7, scope=f"{PATH}:")
 
 
 def problems(text: str, limits: Limits | None = None) -> tuple[Problem, ...]:
@@ -162,7 +158,7 @@ def test_spacing_order_and_needless_quotes_do_not_matter(text: str) -> None:
 def test_equal_schedules_share_one_value() -> None:
     reader = LineReader()
     first, second, other = (
-        reader.read(text, path=PATH, line=1, identify=identify)
+        reader.read(text, path=PATH, line=1, scope=f"{PATH}:")
         for text in (
             f"{CRON} @win(after,1h) name=a command=b",
             f"  {CRON} @win(after,1h)   name=c command=d",
@@ -185,7 +181,7 @@ def test_a_random_line_says_what_it_was_made_from(line: Line) -> None:
         return values[0] if values else default
 
     assert entry.name == only("name")
-    assert entry.identity == identify(entry.name)
+    assert entry.identity == f"{PATH}:{entry.name}"
     assert entry.schedule_text == line.schedule_text.strip(" \t")
     assert entry.description == only("description")
     assert task.command == only("command")
@@ -260,7 +256,7 @@ def test_two_jobs_with_the_same_fuzzy_schedule_run_at_different_times() -> None:
     text = "daily between 9:00 and 17:00 name={} command=y"
     reader = LineReader()
     schedules = {
-        str(reader.read(text.format(name), path=PATH, line=1, identify=identify).schedule)
+        str(reader.read(text.format(name), path=PATH, line=1, scope=f"{PATH}:").schedule)
         for name in ("x", "y", "z")
     }
     assert len(schedules) == 3
@@ -825,7 +821,7 @@ def test_many_variables_take_time_in_proportion() -> None:
 def test_a_line_reads_alike_whatever_was_read_before_it(line: str) -> None:
     def answer(reader: LineReader) -> object:
         try:
-            return reader.read(line, path="/f", line=1, identify=lambda name: f"/f:{name}")
+            return reader.read(line, path="/f", line=1, scope="/f:")
         except ParseError as error:
             return error.problems
 
@@ -836,5 +832,5 @@ def test_a_line_reads_alike_whatever_was_read_before_it(line: str) -> None:
         '0 2 * * * @seed(stable,salt="x name=z") name=e command=/bin/e',
         "daily around 14:00 name=d command=/bin/d",
     ):
-        reader.read(before, path="/f", line=1, identify=lambda name: f"/f:{name}")
+        reader.read(before, path="/f", line=1, scope="/f:")
     assert answer(reader) == answer(LineReader())

@@ -76,7 +76,7 @@ def read_document(
     if isinstance(text, Finding):
         return Document(path, "", (), (text,))
     reader = reader or LineReader(limits)
-    nameless = node.identity(path, "")
+    scope = node.identity(path, "")
     entries: dict[str, Entry] = {}
     findings: list[Finding] = []
     errors = 0
@@ -86,7 +86,7 @@ def read_document(
         if says_nothing(line):
             continue
         try:
-            entry = reader.read(line, path=path, line=number, identify=nameless.__add__)
+            entry = reader.read(line, path=path, line=number, scope=scope)
             _check_new(line, entry, entries, limits, jobs_before)
         except ParseError as error:
             errors += len(error.problems)

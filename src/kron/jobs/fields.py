@@ -13,7 +13,7 @@ from collections.abc import Callable
 from kron.core.duration import parse_duration
 from kron.core.errors import Code, ParseError, is_showable, quoted
 from kron.core.frozen import Frozen
-from kron.jobs.task import UNLIMITED, Destination, LimitedResource, Output
+from kron.jobs.task import DEFAULT_SHELL, UNLIMITED, Destination, LimitedResource, Output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ _LARGEST = 2**63 - 1
 
 
 class LineField(Frozen):
-    """A field: how its value is read, an example, and its meaning."""
-
     key: str
     read: Callable[[str], Any]
     example: str
@@ -78,8 +76,8 @@ def _read_variable(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if equals and re.fullmatch(_VARIABLE, key):
         return key, value
-    message = f"{quoted(text)} is not NAME=value"
-    raise _error(text, message, 'write it like env=LANG=C, or env="GREETING=good morning"')
+    fix = 'write it like env=LANG=C, or env="GREETING=good morning"'
+    raise _error(text, f"{quoted(text)} is not NAME=value", fix)
 
 
 def _read_timeout(text: str) -> int:
@@ -96,12 +94,12 @@ def _read_output(text: str) -> Output:
     if text in (Destination.INHERIT, Destination.DISCARD, Destination.SYSLOG):
         return Output(Destination(text))
     message = f"{quoted(text)} is not inherit, discard, syslog or file:<path>"
-    fix = f"write file:{text}" if _is_absolute(text) and is_showable(text) else ""
+    fix = f"write file:{text}" if text.startswith("/") and is_showable(text) else ""
     raise _error(text, message, fix)
 
 
 def _checked_path(text: str, path: str) -> str:
-    if not _is_absolute(path):
+    if not path.startswith("/"):
         raise _error(text, f"the path {quoted(path)} is not absolute", "begin it with /")
     for token in re.finditer(_TOKENS, path):
         place = token.start() + len(text) - len(path)
@@ -130,6 +128,7 @@ _read_shell = _matching(
     "true|/.*",
     "true, nor the absolute path of a shell",
     "write shell=true for /bin/sh, or leave it out for no shell",
+    lambda text: DEFAULT_SHELL if text == "true" else text,
 )
 _read_account = _matching(_ACCOUNT, "the name or number of a user or group")
 _read_directory = _matching("/.*", "an absolute path", "begin it with /")
@@ -186,10 +185,6 @@ FIELDS = {
 REPEATABLE = ("env",)
 REQUIRED = ("name", "command")
 LIMIT_FIELDS = {f"limit_{resource}": resource for resource in LimitedResource}
-
-
-def _is_absolute(text: str) -> bool:
-    return text.startswith("/")
 
 
 def _error(text: str, message: str, fix: str = "", start: int = 0, end: int = -1) -> ParseError:

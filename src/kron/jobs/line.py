@@ -7,7 +7,6 @@ where it ends and reads the fields. It reports all problems of a line together.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from kron.core.cron import KINDS
 from kron.core.errors import (
@@ -29,7 +28,7 @@ from kron.engine.job import check_open_periods
 from kron.jobs.entry import Entry, read_schedule
 from kron.jobs.fields import FIELDS, LIMIT_FIELDS, REPEATABLE, REQUIRED
 from kron.jobs.quoting import quoted_value, split_words, unquoted
-from kron.jobs.task import DEFAULT_GRACE_NS, DEFAULT_SHELL, Task
+from kron.jobs.task import DEFAULT_GRACE_NS, Task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,13 +40,10 @@ _STRAY_PIECE = re.compile(rf'[^ \t"]++|{STRING}')
 _CHARACTER = re.compile(r"\\?.")
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
 _FIRST_FIELD = re.compile(r"([ \t])[A-Za-z_][A-Za-z0-9_]*+=").search
-_ALIKE = ("command", "argv", "user", "group", "cwd", "umask", "stdout", "stderr", "nice")
+_ALIKE = ("command", "argv", "shell", "user", "group", "cwd", "umask", "stdout", "stderr", "nice")
 """What a task has as the line says it."""
 _EXAMPLE = 'command="/usr/bin/backup --all"'
 _IMPORT = "krontab import turns a crontab into krontab lines"
-
-Identify = Callable[[str], str]
-"""From a job's name to its identity."""
 
 
 class Value(Frozen):
@@ -77,24 +73,24 @@ class LineReader:
         self._schedules: dict[str, Schedule] = {}
         self._heads: set[str] = set()
 
-    def read(self, text: str, *, path: str, line: int, identify: Identify) -> Entry:
-        """The entry of a line (without its line break); a `ParseError` with all of its problems."""
+    def read(self, text: str, *, path: str, line: int, scope: str) -> Entry:
+        """The entry of a line (without its line break); a `ParseError` with all of its problems.
+
+        `scope` is what the identity has before the name.
+        """
         check_text(text, self._limits, "line")
         problems: list[Problem] = []
         schedule_text, fields_start = self._known_head(text) or _head(text, problems)
         values = _fields(text, fields_start, problems)
-        name = values.get("name", "")
-        identity = identify(name or "-")
+        name, description = values.get("name", ""), values.get("description", "")
+        identity = f"{scope}{name or '-'}"
         schedule = self._schedule(schedule_text, identity, problems)
-        task = _task(values, problems)
-        if problems or schedule is None or task is None:
+        if problems or schedule is None:
             problems.sort(key=lambda problem: problem.start)
             raise ParseError(text, problems[:SHOWN_PROBLEMS])
         self._heads.add(schedule_text)
-        description = values.get("description", "")
-        return Entry(
-            name, identity, schedule_text.strip(" \t"), schedule, task, path, line, description
-        )
+        shown, task = schedule_text.strip(" \t"), _task(values)
+        return Entry(name, identity, shown, schedule, task, path, line, description)
 
     def _known_head(self, text: str) -> tuple[str, int] | None:
         """The schedule's part, if an earlier line had the same: it is not split again.
@@ -211,7 +207,11 @@ def _fields(text: str, start: int, problems: list[Problem]) -> dict[str, Any]:
         key = field[1]
         tried.add(key)
         value = _value(Token(field[2], field.start(2)), problems)
-        if value is not None and _may_stand(key, field.start(1), value, found, problems):
+        if value is None:
+            continue
+        if problem := _misplaced(key, field.start(1), value, key in found):
+            problems.append(problem)
+        else:
             found[key] = value
             _read(key, value, values, problems)
     for required in REQUIRED:
@@ -229,28 +229,23 @@ def _value(token: Token, problems: list[Problem]) -> Value | None:
     return None if plain is None else Value(plain, token, is_quoted=True)
 
 
-def _may_stand(
-    name: str, start: int, value: Value, found: dict[str, Value], problems: list[Problem]
-) -> bool:
-    if name in FIELDS and name not in found and value.text:
-        return True
-    key = Token(name, start)
-    if name not in FIELDS:
-        message = f"unknown field {quoted(name)}: they are {', '.join(FIELDS)}"
-        problem = key.problem(Code.FIELD_UNKNOWN, message, fix=did_you_mean(name, FIELDS))
-        if not _KEY.fullmatch(name):
-            problem = _stray(Token(f"{name}={value.token.text}", start))
-    elif name in found and name not in REPEATABLE:
-        message = f"the field {name} is given twice"
-        problem = key.problem(Code.FIELD_REPEATED, message, fix="keep one of them")
-    elif not value.text and name != "description":
-        message = f"the field {name} is empty"
-        fix = f"write it like {name}={FIELDS[name].example}, or leave it out"
-        problem = key.problem(Code.FIELD_VALUE, message, fix=fix)
+def _misplaced(key: str, start: int, value: Value, is_repeated: bool) -> Problem | None:
+    """Why a field cannot stand here, whatever its value says."""
+    if key not in FIELDS:
+        if not _KEY.fullmatch(key):
+            return _stray(Token(f"{key}={value.token.text}", start))
+        known = ", ".join(FIELDS)
+        code, message = Code.FIELD_UNKNOWN, f"unknown field {quoted(key)}: they are {known}"
+        fix = did_you_mean(key, FIELDS)
+    elif is_repeated and key not in REPEATABLE:
+        code, message = Code.FIELD_REPEATED, f"the field {key} is given twice"
+        fix = "keep one of them"
+    elif not value.text and key != "description":
+        code, message = Code.FIELD_VALUE, f"the field {key} is empty"
+        fix = f"write it like {key}={FIELDS[key].example}, or leave it out"
     else:
-        return True
-    problems.append(problem)
-    return False
+        return None
+    return Token(key, start).problem(code, message, fix=fix)
 
 
 def _read(key: str, value: Value, values: dict[str, Any], problems: list[Problem]) -> None:
@@ -271,7 +266,7 @@ def _read(key: str, value: Value, values: dict[str, Any], problems: list[Problem
 
 def _argv(command: Value, shell: str, problems: list[Problem]) -> tuple[str, ...]:
     if shell:
-        return (DEFAULT_SHELL if shell == "true" else shell, "-c", command.text)
+        return (shell, "-c", command.text)
     if not command.is_quoted:
         return (command.text,)
     try:
@@ -285,14 +280,10 @@ def _argv(command: Value, shell: str, problems: list[Problem]) -> tuple[str, ...
     return words
 
 
-def _task(values: dict[str, Any], problems: list[Problem]) -> Task | None:
-    if problems:
-        return None
-    shell = values.get("shell", "")
+def _task(values: dict[str, Any]) -> Task:
     alike = {key: values[key] for key in _ALIKE if key in values}
     limits = [(limit, values[key]) for key, limit in LIMIT_FIELDS.items() if key in values]
     return Task(
-        shell=DEFAULT_SHELL if shell == "true" else shell,
         env=tuple(values.get("env", {}).items()),
         timeout_ns=values.get("timeout"),
         grace_ns=values.get("grace", DEFAULT_GRACE_NS),
