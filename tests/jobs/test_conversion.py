@@ -29,7 +29,6 @@ from kron.jobs.crontab.conversion import (
     convert,
     proposed_ns,
 )
-from kron.jobs.crontab.crontab import CrontabKind
 from kron.jobs.crontab.environment import LOGIN, MOST_VARIABLES, OF_CRON
 from kron.jobs.crontab.names import name_of
 from kron.jobs.crontab.note import NoteCode
@@ -141,9 +140,7 @@ _LINES = st.one_of(
 def test_any_crontab_reads_back_as_the_same_jobs(
     lines: list[str], spread: int | None, environment: bool
 ) -> None:
-    crontab = read_text(
-        "".join(f"{line}\n" for line in lines), kind=CrontabKind.SYSTEM, zone="Asia/Tokyo"
-    )
+    crontab = read_text("".join(f"{line}\n" for line in lines), owner=None, zone="Asia/Tokyo")
     conversion = convert(crontab, spread=spread, environment=environment)
     before, after = list(crontab.entries), list(read_back(conversion).entries)
     for old, new in zip(before, after, strict=True):
@@ -169,7 +166,7 @@ def test_any_crontab_reads_back_as_the_same_jobs(
 
 def test_without_the_environment_of_cron_only_what_the_crontab_sets_is_left() -> None:
     text = "PATH=/x\nLANG=C\nSHELL=/bin/bash\n0 3 * * * root a\nHOME=/srv\n0 4 * * * root b\n"
-    crontab = read_text(text, kind=CrontabKind.SYSTEM)
+    crontab = read_text(text, owner=None)
     first, second = read_back(convert(crontab, environment=False)).entries
     assert first.task.env == (("PATH", "/x"), ("LANG", "C"))
     assert (first.task.cwd, first.task.shell) == ("", "/bin/bash")
@@ -180,7 +177,7 @@ def test_without_the_environment_of_cron_only_what_the_crontab_sets_is_left() ->
 @pytest.mark.parametrize("environment", [True, False])
 def test_a_setting_for_cron_stays_with_a_command_that_names_it(environment: bool) -> None:
     text = 'MAILTO=me\n* * * * * root a\n* * * * * root mail -s x "$MAILTO"\n'
-    crontab = read_text(text, kind=CrontabKind.SYSTEM)
+    crontab = read_text(text, owner=None)
     plain, mailing = read_back(convert(crontab, environment=environment)).entries
     assert "MAILTO" not in dict(plain.task.env)
     assert dict(mailing.task.env)["MAILTO"] == "me"
@@ -316,7 +313,7 @@ def run(task: Task, home: Path) -> tuple[int, str]:
 def test_a_converted_line_does_what_the_line_of_the_crontab_did(
     tmp_path: Path, crontab: str, status: int, output: str | None
 ) -> None:
-    given_crontab = read_text(f"{crontab}\n", user="alice")
+    given_crontab = read_text(f"{crontab}\n", owner="alice")
     (before,) = given_crontab.entries
     (after,) = read_back(convert(given_crontab)).entries
     result = run(before.task, tmp_path)
@@ -327,7 +324,7 @@ def test_a_converted_line_does_what_the_line_of_the_crontab_did(
 
 
 def test_the_environment_that_a_job_sees_is_the_one_of_cron(tmp_path: Path) -> None:
-    crontab = read_text("LANG=C\n* * * * * /usr/bin/env\n", user="alice")
+    crontab = read_text("LANG=C\n* * * * * /usr/bin/env\n", owner="alice")
     (entry,) = crontab.entries
     seen = dict(line.split("=", 1) for line in run(entry.task, tmp_path)[1].splitlines())
     home = os.fspath(tmp_path)
@@ -415,7 +412,7 @@ def test_no_window_reaches_the_next_period_in_any_year(zone: str) -> None:
         hours = ",".join(str(random.randrange(24)) for _ in range(random.randint(1, 3)))
         lines.append(f"{random.randrange(60)} {hours} * * * root x\n")
     lines += ["10 2,3 * * * root x\n", "30 1,2,3 * * * root x\n", "0 0,23 * * * root x\n"]
-    crontab = read_text("".join(lines), kind=CrontabKind.SYSTEM, zone=zone)
+    crontab = read_text("".join(lines), owner=None, zone=zone)
     windows = 0
     for spread in (AUTO, 25 * MINUTE_NS):
         for entry in read_back(convert(crontab, spread=spread)).entries:
@@ -434,7 +431,7 @@ def test_no_window_reaches_the_next_period_in_any_year(zone: str) -> None:
 def test_lint_has_nothing_to_say_about_proposed_windows(zone: str) -> None:
     every = "".join(f"*/{minutes} * * * * root x\n" for minutes in range(1, 60))
     crontabs = [read(path, zone=zone) for path in PATHS]
-    crontabs.append(read_text(every, kind=CrontabKind.SYSTEM, zone=zone))
+    crontabs.append(read_text(every, owner=None, zone=zone))
     documents = [read_back(convert(crontab, spread=AUTO), crontab.path) for crontab in crontabs]
     findings = list(advise(documents, now=datetime(2026, 1, 1, tzinfo=UTC), host=None))
     about_windows = (Advice.WINDOW_NARROW, Advice.WINDOW_OVERLAP, Advice.WINDOW_MISSING)
@@ -497,7 +494,7 @@ def test_the_example_in_the_docs_is_what_comes_out() -> None:
     faithful, spread = blocks(page("crontab.md"), "krontab")
     (notes_text,) = blocks(page("crontab.md"), "text")
     crontab = read_text(
-        crontab_text, user="alice", zone="Europe/Paris", path="/var/spool/cron/crontabs/alice"
+        crontab_text, owner="alice", zone="Europe/Paris", path="/var/spool/cron/crontabs/alice"
     )
     conversion = convert(crontab)
     assert faithful == conversion.text

@@ -18,9 +18,7 @@ from kron.core.cron import SHORTHANDS
 from kron.jobs.crontab.crontab import (
     POLICY,
     Crontab,
-    CrontabKind,
-    CrontabPlace,
-    place_of,
+    owner_of,
     read_crontab,
 )
 from kron.jobs.crontab.environment import MOST_VARIABLES
@@ -257,7 +255,7 @@ def test_a_setting_holds_for_the_lines_after_it_only() -> None:
 
 
 def test_a_job_has_the_environment_that_cron_makes_and_nothing_else() -> None:
-    entry = only(read_text("0 3 * * * root run\n", kind=CrontabKind.SYSTEM))
+    entry = only(read_text("0 3 * * * root run\n", owner=None))
     assert entry.task.env == (
         ("SHELL", "/bin/sh"),
         ("PATH", "/usr/bin:/bin"),
@@ -273,7 +271,7 @@ def test_a_job_has_the_environment_that_cron_makes_and_nothing_else() -> None:
 
 def test_shell_home_and_path_can_be_set_and_the_job_runs_in_home() -> None:
     text = "SHELL=/bin/bash\nHOME=/srv\nPATH=/x:/y\nMAILTO=me\n0 3 * * * root run\n"
-    task = only(read_text(text, kind=CrontabKind.SYSTEM)).task
+    task = only(read_text(text, owner=None)).task
     assert dict(task.env) == {
         "SHELL": "/bin/bash",
         "HOME": "/srv",
@@ -288,15 +286,15 @@ def test_shell_home_and_path_can_be_set_and_the_job_runs_in_home() -> None:
 
 @pytest.mark.parametrize("name", ["LOGNAME", "USER"])
 def test_the_login_name_cannot_be_set(name: str) -> None:
-    crontab = read_text(f"{name}=else\n0 3 * * * run\n", user="alice")
+    crontab = read_text(f"{name}=else\n0 3 * * * run\n", owner="alice")
     assert dict(only(crontab).task.env)[name] == "alice"
     assert marked(crontab.notes) == [(NoteCode.LOGIN, name)]
-    assert read_text(f"{name}=alice\n", user="alice").notes == []
+    assert read_text(f"{name}=alice\n", owner="alice").notes == []
 
 
 def test_a_user_that_is_not_known_is_noted_once_and_has_no_home() -> None:
     text = "0 3 * * * ghost run\n0 4 * * * ghost run\nX=1\n0 5 * * * ghost run\n"
-    crontab = read_text(text, kind=CrontabKind.SYSTEM)
+    crontab = read_text(text, owner=None)
     assert marked(crontab.notes) == [(NoteCode.USER_UNKNOWN, "ghost")]
     for entry in crontab.entries:
         assert entry.task.user == "ghost"
@@ -311,7 +309,7 @@ def test_a_crontab_of_nobody_in_particular_names_no_user() -> None:
 
 
 def test_a_home_that_does_not_exist_by_its_name_is_not_run_in() -> None:
-    crontab = read_text("0 3 * * * nobody run\n", kind=CrontabKind.SYSTEM)
+    crontab = read_text("0 3 * * * nobody run\n", owner=None)
     task = only(crontab).task
     assert (task.cwd, dict(task.env)["HOME"]) == ("/", "/nonexistent")
     assert marked(crontab.notes) == [(NoteCode.HOME, "nobody")]
@@ -401,22 +399,22 @@ def as_debian_does(written: str) -> tuple[str, str]:
 )
 def test_the_percent_sign_ends_the_command(written: str, command: str, stdin: str | None) -> None:
     split = split_command(written)
-    assert (split.text, split.stdin) == (command, stdin)
-    assert split.has_backslashes == ("\\\\" in written.partition("cat%")[0])
+    has_backslashes = "\\\\" in written.partition("cat%")[0]
+    assert split == (command, stdin, has_backslashes)
 
 
 @given(st.text("a\\% ", max_size=12))
 @examples(300)
 def test_a_command_is_split_as_debians_cron_does_it(written: str) -> None:
-    split = split_command(written)
+    split, stdin, _ = split_command(written)
     command, text = as_debian_does(written)
-    assert split.text == command
-    assert (split.stdin or "").removesuffix("\n") == text.removesuffix("\n")
-    assert split.stdin is None or split.stdin.endswith("\n")
+    assert split == command
+    assert (stdin or "").removesuffix("\n") == text.removesuffix("\n")
+    assert stdin is None or stdin.endswith("\n")
 
 
 def test_spaces_before_the_command_go_and_those_in_it_stay() -> None:
-    entry = only(read_text("  0 3 * * *\troot \t echo  'a  b' \n", kind=CrontabKind.SYSTEM))
+    entry = only(read_text("  0 3 * * *\troot \t echo  'a  b' \n", owner=None))
     assert entry.task.command == "echo  'a  b' "
 
 
@@ -575,7 +573,7 @@ def test_a_malformed_setting_is_reported_with_its_own_cause(text: str, words: st
 def test_an_error_in_a_system_crontab_says_what_to_write(
     text: str, code: Code, mark: str, fix: str
 ) -> None:
-    crontab = read_text(f"{text}\n", kind=CrontabKind.SYSTEM)
+    crontab = read_text(f"{text}\n", owner=None)
     assert marked(crontab.findings) == [(code, mark)]
     assert fix in crontab.findings[0].fix
 
@@ -601,15 +599,13 @@ def test_a_setting_that_is_wrong_does_not_hold() -> None:
 def test_bytes_that_are_no_crontab_are_one_error_with_its_place(
     data: bytes, code: Code, line: int, column: int
 ) -> None:
-    crontab = read_crontab(
-        data, "/c", CrontabPlace(CrontabKind.USER), zone="UTC", home_of=HOMES.get
-    )
+    crontab = read_crontab(data, "/c", "", zone="UTC", home_of=HOMES.get)
     assert [(f.code, f.line, f.start + 1) for f in crontab.findings] == [(code, line, column)]
     assert crontab.lines == ()
 
 
 def test_a_user_that_cannot_be_one_is_an_error() -> None:
-    crontab = read_text("* * * * * run\n", user="../root")
+    crontab = read_text("* * * * * run\n", owner="../root")
     assert [finding.code for finding in crontab.findings] == [Code.FIELD_VALUE]
 
 
@@ -620,7 +616,7 @@ def limited(text: str, **limits: int) -> Crontab:
     return read_crontab(
         text.encode(),
         "/c",
-        CrontabPlace(CrontabKind.USER),
+        "",
         zone="UTC",
         home_of=HOMES.get,
         limits=kron.Limits(**limits),
@@ -670,9 +666,7 @@ def test_settings_that_change_before_each_job_do_not_fill_the_memory() -> None:
     ],
 )
 def test_hostile_files_are_read_or_refused(data: bytes) -> None:
-    crontab = read_crontab(
-        data, "/c", CrontabPlace(CrontabKind.SYSTEM), zone="UTC", home_of=HOMES.get
-    )
+    crontab = read_crontab(data, "/c", None, zone="UTC", home_of=HOMES.get)
     for finding in [*crontab.findings, *crontab.notes]:
         assert len(str(finding)) < 2_000
 
@@ -687,13 +681,13 @@ _PIECES = st.sampled_from([
 
 @given(
     st.one_of(st.binary(max_size=200), st.lists(_PIECES, max_size=40).map("".join).map(str.encode)),
-    st.sampled_from(CrontabKind),
+    st.sampled_from([None, "", "alice"]),
 )
 @examples(300)
 def test_any_bytes_give_jobs_and_findings_and_never_an_exception(
-    data: bytes, kind: CrontabKind
+    data: bytes, owner: str | None
 ) -> None:
-    crontab = read_crontab(data, "/c", CrontabPlace(kind), zone="UTC", home_of=HOMES.get)
+    crontab = read_crontab(data, "/c", owner, zone="UTC", home_of=HOMES.get)
     names = [entry.name for entry in crontab.entries]
     assert len(set(names)) == len(names)
     for entry in crontab.entries:
@@ -767,14 +761,12 @@ def test_a_name_stays_when_other_lines_come_and_go(data: st.DataObject) -> None:
 
 
 def test_an_identity_is_the_path_and_the_name() -> None:
-    crontab = read_crontab(
-        b"* * * * * run\n", "/etc/c", CrontabPlace(CrontabKind.USER), zone="UTC", home_of=HOMES.get
-    )
+    crontab = read_crontab(b"* * * * * run\n", "/etc/c", "", zone="UTC", home_of=HOMES.get)
     assert only(crontab).identity == "/etc/c:run"
     crontab = read_crontab(
         b"* * * * * run\n",
         "/etc/c",
-        CrontabPlace(CrontabKind.USER),
+        "",
         zone="UTC",
         home_of=HOMES.get,
         node=Node("web-1"),
@@ -793,21 +785,21 @@ def test_equal_schedules_and_environments_are_one_value() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "place"),
+    ("path", "owner"),
     [
-        ("/etc/crontab", CrontabPlace(CrontabKind.SYSTEM)),
-        ("/etc/../etc/crontab", CrontabPlace(CrontabKind.SYSTEM)),
-        ("/etc/cron.d/php", CrontabPlace(CrontabKind.SYSTEM)),
-        ("/var/spool/cron/crontabs/alice", CrontabPlace(CrontabKind.USER, "alice")),
-        ("/var/spool/cron/tabs/alice", CrontabPlace(CrontabKind.USER, "alice")),
-        ("/var/spool/cron/alice", CrontabPlace(CrontabKind.USER, "alice")),
-        ("/etc/cron.daily/x", None),
-        ("/home/alice/crontab", None),
-        ("crontab", None),
+        ("/etc/crontab", None),
+        ("/etc/../etc/crontab", None),
+        ("/etc/cron.d/php", None),
+        ("/var/spool/cron/crontabs/alice", "alice"),
+        ("/var/spool/cron/tabs/alice", "alice"),
+        ("/var/spool/cron/alice", "alice"),
+        ("/etc/cron.daily/x", ""),
+        ("/home/alice/crontab", ""),
+        ("crontab", ""),
     ],
 )
-def test_the_place_says_whose_crontab_it_is(path: str, place: CrontabPlace | None) -> None:
-    assert place_of(path) == place
+def test_the_place_says_whose_crontab_it_is(path: str, owner: str | None) -> None:
+    assert owner_of(path) == owner
 
 
 # --- the zone of the host

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from kron.console.terminal import standard_input
-from kron.jobs.crontab.crontab import Crontab, CrontabKind, CrontabPlace, place_of, read_crontab
+from kron.jobs.crontab.crontab import Crontab, owner_of, read_crontab
 from kron.jobs.crontab.local import Accounts
 from kron.jobs.identity import Node
 from kron.jobs.source import STANDARD_INPUT, own_access, read_file
@@ -25,10 +25,6 @@ def read_named_crontab(
 ) -> Crontab:
     is_input = path == STANDARD_INPUT
     data = standard_input() if is_input else read_file(path, own_access(insecure=True))
-    home_of = Accounts().home_of
-    place = place_of(path) or CrontabPlace(CrontabKind.USER)
-    if arguments.system:
-        place = CrontabPlace(CrontabKind.SYSTEM)
-    elif arguments.user is not None:
-        place = CrontabPlace(CrontabKind.USER, arguments.user)
-    return read_crontab(data, path, place, zone=zone, home_of=home_of, node=node or Node())
+    owner = owner_of(path) if arguments.user is None else arguments.user
+    owner = None if arguments.system else owner
+    return read_crontab(data, path, owner, zone=zone, home_of=Accounts().home_of, node=node or Node())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kron.jobs.crontab.crontab import Crontab, CrontabKind, CrontabPlace, place_of, read_crontab
+from kron.jobs.crontab.crontab import Crontab, owner_of, read_crontab
 
 ROOT = Path(__file__).parent
 PATHS = sorted(
@@ -27,20 +27,16 @@ HOMES = {
 
 def read(path: str, *, zone: str = "UTC") -> Crontab:
     """A crontab of the corpus, on a host that has all of its users."""
-    place = place_of(path) or CrontabPlace(CrontabKind.SYSTEM)
-    return read_crontab(
-        (ROOT / path.lstrip("/")).read_bytes(), path, place, zone=zone, home_of=HOMES.get
-    )
+    data = (ROOT / path.lstrip("/")).read_bytes()
+    return read_crontab(data, path, owner_of(path) or None, zone=zone, home_of=HOMES.get)
 
 
 def read_text(
     text: str,
     *,
-    kind: CrontabKind = CrontabKind.USER,
-    user: str = "",
+    owner: str | None = "",
     zone: str = "UTC",
     path: str = "/c",
 ) -> Crontab:
     """A crontab that a test writes itself."""
-    place = CrontabPlace(kind, user)
-    return read_crontab(text.encode(), path, place, zone=zone, home_of=HOMES.get)
+    return read_crontab(text.encode(), path, owner, zone=zone, home_of=HOMES.get)

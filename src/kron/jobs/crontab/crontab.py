@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from enum import StrEnum
 
 from kron.core.cron import SHORTHANDS
 from kron.core.errors import Code, ParseError, Problem
@@ -37,21 +36,6 @@ SYSTEM_DIRECTORY = "/etc/cron.d"
 USER_DIRECTORIES = ("/var/spool/cron/crontabs", "/var/spool/cron/tabs", "/var/spool/cron")
 
 
-class CrontabKind(StrEnum):
-    """Whether the lines name a user."""
-
-    SYSTEM = "system"
-    USER = "user"
-
-
-class CrontabPlace(Frozen):
-    """What follows from the path of a crontab."""
-
-    kind: CrontabKind
-    user: str = ""
-    """Whose crontab it is; '' if unknown, and for a system crontab, whose lines name users."""
-
-
 class CrontabLine(Frozen):
     """A line and what was read from it, or several lines of comments and blanks."""
 
@@ -69,7 +53,8 @@ class Crontab(Frozen):
     """A file, line by line. If it has errors, cron runs none of its jobs."""
 
     path: str
-    place: CrontabPlace
+    owner: str | None
+    """Whose crontab it is; None for a system crontab, whose lines name users; '' if unknown."""
     lines: tuple[CrontabLine, ...]
     """The lines that were read: all, unless a limit or too many errors ended the reading."""
     failure: Finding | None = None
@@ -77,34 +62,31 @@ class Crontab(Frozen):
 
     @property
     def entries(self) -> Iterator[Entry]:
-        """The jobs."""
         return (line.entry for line in self.lines if line.entry is not None)
 
     @property
     def findings(self) -> list[Finding]:
-        """The errors."""
         failures = [self.failure] if self.failure else []
         return [*failures, *(finding for line in self.lines for finding in line.findings)]
 
     @property
     def notes(self) -> list[Finding]:
-        """The warnings."""
         return [note for line in self.lines for note in line.notes]
 
 
-def place_of(path: str) -> CrontabPlace | None:
-    """What follows from a path that cron reads; None for any other path."""
+def owner_of(path: str) -> str | None:
+    """Whose crontab is at a path: None for a system crontab; '' if cron does not read the path."""
     absolute = os.path.abspath(path)  # noqa: PTH100
     directory, name = os.path.split(absolute)
     if directory == SYSTEM_DIRECTORY or absolute == SYSTEM_FILE:
-        return CrontabPlace(CrontabKind.SYSTEM)
-    return CrontabPlace(CrontabKind.USER, name) if directory in USER_DIRECTORIES else None
+        return None
+    return name if directory in USER_DIRECTORIES else ""
 
 
 def read_crontab(
     data: bytes,
     path: str,
-    place: CrontabPlace,
+    owner: str | None,
     *,
     zone: str,
     home_of: HomeOf,
@@ -119,20 +101,20 @@ def read_crontab(
     counts the jobs of earlier crontabs: the limit is for all of them together. With
     `users_must_exist` an unknown user is an error, as it is for cron.
     """
-    environment = Environment(place.user, zone, home_of, users_must_exist=users_must_exist)
-    reader = _CrontabReader(path, place, environment, node, limits, jobs_before=jobs_before)
+    environment = Environment(owner or "", zone, home_of, users_must_exist=users_must_exist)
+    reader = _CrontabReader(path, owner, environment, node, limits, jobs_before=jobs_before)
     try:
-        if place.user:
-            FIELDS["user"].read(place.user)
+        if owner:
+            FIELDS["user"].read(owner)
     except ParseError as error:
-        return Crontab(path, place, (), Finding.of_error(error, path))
+        return Crontab(path, owner, (), Finding.of_error(error, path))
     text = read_text(data, path, limits)
     if isinstance(text, Finding):
-        return Crontab(path, place, (), text)
+        return Crontab(path, owner, (), text)
     lines = tuple(reader.lines(text.removesuffix("\n").split("\n") if text else []))
     if text and not text.endswith("\n") and not reader.has_stopped:
         lines = (*lines[:-1], _without_line_break(lines[-1], path))
-    return Crontab(path, place, lines)
+    return Crontab(path, owner, lines)
 
 
 class _CrontabReader:
@@ -141,7 +123,7 @@ class _CrontabReader:
     def __init__(
         self,
         path: str,
-        place: CrontabPlace,
+        owner: str | None,
         environment: Environment,
         node: Node,
         limits: Limits,
@@ -149,7 +131,7 @@ class _CrontabReader:
         jobs_before: int,
     ) -> None:
         self._path = path
-        self._place = place
+        self._owner = owner
         self._environment = environment
         self._node = node
         self._limits = limits
@@ -212,12 +194,11 @@ class _CrontabReader:
         """The job; None if a note says why the line has none."""
         if is_anacron(text):
             message = "this is a line of an anacrontab: a period in days, a delay, a name"
-            start = len(text) - len(text.lstrip(" \t"))
-            place = Token(text.strip(" \t"), start)
+            place = Token(text.strip(" \t"), len(text) - len(text.lstrip(" \t")))
             notes.add(NoteCode.ANACRON, message, place, "write a time and the command")
             return None
         problems: list[Problem] = []
-        job = read_job(text, problems, has_user=self._place.kind is CrontabKind.SYSTEM)
+        job = read_job(text, problems, has_user=self._owner is None)
         if job is None:
             raise ParseError(text, problems)
         _note_oddities(job, notes)
@@ -256,20 +237,20 @@ class _CrontabReader:
     def _entry(
         self, number: int, text: str, job: JobLine, schedule: Schedule, notes: Notes
     ) -> Entry:
-        user = self._place.user if job.user is None else job.user.text
+        user = job.user.text if job.user else self._owner or ""
         directory, variables = self._environment.of(text, user, job.user or job.when, notes)
         shell = self._environment.shell
-        name = self._names.unique(name_of(job.command.text))
+        name = self._names.unique(name_of(job.command))
         task = Task(
-            command=job.command.text,
-            argv=(shell, "-c", job.command.text),
+            command=job.command,
+            argv=(shell, "-c", job.command),
             shell=shell,
             user=user,
             cwd=directory,
             cwd_may_lack=True,
             env=variables,
             inherits_env=False,
-            stdin=job.command.stdin,
+            stdin=job.stdin,
         )
         schedule_text = " ".join(self._schedule_text(job.when.text).split())
         identity = self._node.identity(self._path, name)
@@ -280,11 +261,11 @@ def _note_oddities(job: JobLine, notes: Notes) -> None:
     if job.quiet is not None:
         message = "the hyphen has no effect here: with it, cronie does not log the line"
         notes.add(NoteCode.QUIET, message, job.quiet)
-    if job.command.has_backslashes:
+    if job.has_backslashes:
         message = r"\\ is one backslash, as Debian's cron has it; for cronie it is two"
         place = job.written.start + job.written.text.index("\\\\")
         notes.add(NoteCode.BACKSLASH, message, Token("\\\\", place), "check what the job does")
-    if job.user is None and job.command.text.split(None, 1)[:1] == ["root"]:
+    if job.user is None and job.command.split(None, 1)[:1] == ["root"]:
         message = 'the command begins with "root", but a user\'s crontab has no column for users'
         fix = "say that it is a system crontab, or remove the word"
         notes.add(NoteCode.USER_COLUMN, message, Token("root", job.written.start), fix)

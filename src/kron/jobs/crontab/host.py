@@ -18,8 +18,6 @@ from kron.jobs.crontab.crontab import (
     SYSTEM_FILE,
     USER_DIRECTORIES,
     Crontab,
-    CrontabKind,
-    CrontabPlace,
     read_crontab,
 )
 from kron.jobs.crontab.local import Accounts, system_zone
@@ -89,7 +87,7 @@ class _HostReader:
         """The crontabs whose lines name a user."""
         paths = [file] if os.path.lexists(file) else []
         for path in [*paths, *self._listed(directory, _is_system_name, is_spool=False)]:
-            self._read(path, CrontabPlace(CrontabKind.SYSTEM))
+            self._read(path, None)
 
     def read_users(self, directories: Sequence[str]) -> None:
         """The crontabs that are named after their users; the first one of each user."""
@@ -102,13 +100,11 @@ class _HostReader:
                 if os.path.isdir(path):  # noqa: PTH112 (read_file looks again)
                     self.ignored.append(path)
                 elif user in paths:
-                    message = f"{paths[user]} is the crontab of {quoted(user)} that runs"
-                    self._warn(
-                        NoteCode.TWICE, f"its jobs do not run: {message}", path, "remove one"
-                    )
+                    why = f"{paths[user]} is the crontab of {quoted(user)} that runs"
+                    self._skip(path, NoteCode.TWICE, why, "remove one")
                 else:
                     paths[user] = path
-                    self._read(path, CrontabPlace(CrontabKind.USER, user))
+                    self._read(path, user)
 
     def _listed(
         self, directory: str, is_read: Callable[[str], bool], *, is_spool: bool
@@ -119,26 +115,27 @@ class _HostReader:
             )
         except KronError as error:
             if error.code is not Code.FILE_MISSING:  # no host has all of the directories
-                self._warn(error.code, f"no job in it runs: {error.message}", directory, error.fix)
+                what = "no job in it runs"
+                self._skip(directory, error.code, error.message, error.fix, what=what)
             return ()
         self.ignored += others
         return read
 
-    def _read(self, path: str, place: CrontabPlace) -> None:
-        user_uid = self._accounts.uid_of(place.user) if place.user else None
-        if place.user and user_uid is None:
-            message = f"its jobs do not run: there is no user {quoted(place.user)} here"
-            self._warn(NoteCode.USER_UNKNOWN, message, path, "create the user, or remove the file")
+    def _read(self, path: str, owner: str | None) -> None:
+        user_uid = None if owner is None else self._accounts.uid_of(owner)
+        if owner is not None and user_uid is None:
+            why = f"there is no user {quoted(owner)} here"
+            self._skip(path, NoteCode.USER_UNKNOWN, why, "create the user, or remove the file")
             return
         try:
             data = read_file(path, self._access, self._limits, user_uid=user_uid)
         except KronError as error:
-            self._warn(error.code, f"its jobs do not run: {error.message}", path, error.fix)
+            self._skip(path, error.code, error.message, error.fix)
             return
         crontab = read_crontab(
             data,
             path,
-            place,
+            owner,
             zone=self._zone,
             home_of=self._accounts.home_of,
             node=self._node,
@@ -152,8 +149,11 @@ class _HostReader:
             self.documents.append(document)
             self._jobs += len(document.entries)
 
-    def _warn(self, code: str, message: str, path: str, fix: str) -> None:
-        self.warnings.append(Finding(Severity.WARNING, code, message, visible(path), fix=fix))
+    def _skip(
+        self, path: str, code: str, why: str, fix: str, *, what: str = "its jobs do not run"
+    ) -> None:
+        warning = Finding(Severity.WARNING, code, f"{what}: {why}", visible(path), fix=fix)
+        self.warnings.append(warning)
 
 
 def _is_system_name(name: str) -> bool:

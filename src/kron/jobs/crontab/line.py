@@ -41,26 +41,20 @@ class Setting(Frozen):
     value: Token
 
 
-class CronCommand(Frozen):
-    """The text for the shell, and the text for its standard input."""
-
-    text: str
-    stdin: str | None
-    has_backslashes: bool
-    """Whether two backslashes became one."""
-
-
 class JobLine(Frozen):
     """A line with a time and a command."""
 
     when: Token
     """Five fields as written, or a word such as `@daily`."""
     user: Token | None
-    written: Token
-    """The command with its escapes."""
-    command: CronCommand
     quiet: Token | None
     """The hyphen that makes cronie leave the line out of its log."""
+    written: Token
+    """The command with its escapes."""
+    command: str
+    stdin: str | None
+    has_backslashes: bool
+    """Whether two backslashes became one."""
 
 
 def read_setting(text: str) -> Setting | None:
@@ -97,39 +91,37 @@ def read_job(text: str, problems: list[Problem], *, has_user: bool) -> JobLine |
     user = _word(text, when.end) if has_user else None
     rest = text[user.end if user else when.end :].lstrip(" \t")
     written = Token(rest, len(text) - len(rest))
-    command = split_command(rest)
+    command, stdin, has_backslashes = split_command(rest)
     if problems:  # with too few fields, every word after them is at the wrong place
         return None
     if user is not None and user.text:
         _check_user(user, problems)
-    if not command.text.strip(" \t") and not problems:
+    if not command.strip(" \t") and not problems:
         end = len(text.rstrip(" \t"))
         message = f"the line has no command after its {'user' if user else 'time'}"
         problems.append(Problem(Code.FIELD_MISSING, message, end, end + 1))
-    elif user is None and command.text.startswith("*"):
+    elif user is None and command.startswith("*"):
         message = "there is a sixth field before the command"
         fix = "remove one: cron has no field for seconds"
         problems.append(Token("*", written.start).problem(Code.CRON_FIELD_COUNT, message, fix=fix))
-    return JobLine(when, user, written, command, quiet)
+    return JobLine(when, user, quiet, written, command, stdin, has_backslashes)
 
 
-def split_command(written: str) -> CronCommand:
-    r"""The command and its input: the first `%` ends the command, later ones are line breaks.
+def split_command(written: str) -> tuple[str, str | None, bool]:
+    r"""The command, its input, and whether two backslashes became one.
 
-    In a command `\%` is `%` and, with Debian's cron, `\\` is one backslash. In its input only `\%`
-    is an escape. Input ends with a line break.
+    The first `%` ends the command, later ones are line breaks. In a command `\%` is `%` and, with
+    Debian's cron, `\\` is one backslash. In its input only `\%` is an escape. Input ends with a
+    line break.
     """
     command = next(_COMMAND.finditer(written))[0]
-    stdin = _input(written[len(command) + 1 :])
+    text = _COMMAND_ESCAPE.sub(r"\1", command)
     has_backslashes = "\\" in _COMMAND_ESCAPE.findall(command)
-    return CronCommand(_COMMAND_ESCAPE.sub(r"\1", command), stdin, has_backslashes)
-
-
-def _input(written: str) -> str | None:
-    if not written:
-        return None
-    text = _INPUT_ESCAPE.sub(lambda escape: "\n" if escape[0] == "%" else "%", written)
-    return text if text.endswith("\n") else text + "\n"
+    after = written[len(command) + 1 :]
+    if not after:
+        return text, None, has_backslashes
+    stdin = _INPUT_ESCAPE.sub(lambda escape: "\n" if escape[0] == "%" else "%", after)
+    return text, stdin if stdin.endswith("\n") else stdin + "\n", has_backslashes
 
 
 def _first_group(match: re.Match[str], *names: str) -> Token:
@@ -165,18 +157,15 @@ def _check_shorthand(word: Token, problems: list[Problem]) -> None:
 
 
 def _five_fields(text: str, position: int, problems: list[Problem]) -> Token:
-    """The five fields and the spaces between them."""
     words: list[Token] = []
     for kind in KINDS:
-        match = _WORD.match(text, words[-1].end if words else position)
-        if match is None:
+        word = _word(text, words[-1].end if words else position)
+        if not word.text:
             break
-        word = Token(match[1], match.start(1))
         words.append(word)
         if "~" in word.text:
-            message = (
-                f"{kind.name}: {quoted(word.text)} is a random time, which only cronie supports"
-            )
+            what = f"{kind.name}: {quoted(word.text)}"
+            message = f"{what} is a random time, which only cronie supports"
             fix = "write its first time; in a krontab file, @win(after,...) covers the rest"
             problems.append(word.problem(Code.CRON_FIELD, message, fix=fix))
     if not words:

@@ -123,8 +123,8 @@ def _document(imported: list[Imported], zone: str) -> dict[str, object]:
         "files": [
             {
                 "path": each[0].path,
-                "kind": each[0].place.kind,
-                "user": each[0].place.user or None,
+                "kind": "system" if each[0].owner is None else "user",
+                "user": each[0].owner or None,
                 "jobs": [entry.name for entry in each[0].entries],
                 "lines": list(each[1].lines),
                 "findings": [finding_document(finding) for finding in _all_findings(*each)],
