@@ -11,10 +11,13 @@ import re
 from kron.core.duration import SECOND_NS, format_duration
 from kron.core.errors import Code, KronError
 from kron.core.frozen import Frozen
+from kron.core.gap import shortest_gap
 from kron.core.instant import DAY_S
 from kron.core.limits import DEFAULT_LIMITS, Limits
+from kron.core.schedule import Schedule
 from kron.core.tokens import Token
 from kron.core.window import Mode, Window
+from kron.core.year import LEAP_YEAR, Year
 from kron.jobs.crontab.crontab import POLICY, Crontab, CrontabLine
 from kron.jobs.crontab.environment import LOGIN, OF_CRON
 from kron.jobs.crontab.note import NoteCode, Notes
@@ -26,8 +29,6 @@ from kron.jobs.task import DEFAULT_SHELL, Task
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
-
-    from kron.core.year import Year
 
     Spread = int | Literal["auto"] | None
     """The length of windows in nanoseconds; "auto" proposes one for each line; None for none."""
@@ -43,6 +44,7 @@ PROPOSED_S = (3600, 2700, 1800, 1200, 900, 600, 300, 180, 120, 75)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
 _RUN_PARTS = re.compile(r"(?<![^ \t/(;&|])run-parts(?![^ \t])")
 _UNSHOWABLE = (Code.TEXT, Code.LIMIT)
+_YEAR = Year(LEAP_YEAR)
 
 
 class Conversion(Frozen):
@@ -53,7 +55,6 @@ class Conversion(Frozen):
 
     @property
     def text(self) -> str:
-        """The lines as the text of a file."""
         return "".join(f"{line}\n" for line in self.lines)
 
 
@@ -96,7 +97,6 @@ class _Converter:
         self._limits = limits
         self._set: set[str] = set()
         self._windows: dict[str, Window | None] = {}
-        self._year: Year | None = None
 
     def convert(self, line: CrontabLine, notes: Notes) -> list[str]:
         """What replaces a line: one line, or none for a setting that the jobs repeat."""
@@ -157,29 +157,24 @@ class _Converter:
         return self._environment or (name in self._set and name not in LOGIN and name != "SHELL")
 
     def _schedule_text(self, entry: Entry, notes: Notes, place: Token) -> str:
+        text = entry.schedule_text
         if not self._spread:
-            return entry.schedule_text
-        window = self._window(entry)
-        if window is None:
-            if self._spread != AUTO:
-                message = "the runs are too close together for this window"
-                notes.add(NoteCode.WINDOW, message, place, "auto proposes one that fits")
-            return entry.schedule_text
-        return entry.schedule_text.replace(f" {POLICY}", f" {window} {POLICY}")
+            return text
+        if text not in self._windows:
+            self._windows[text] = self._window(entry.schedule)
+        if window := self._windows[text]:
+            return text.replace(f" {POLICY}", f" {window} {POLICY}")
+        if self._spread != AUTO:
+            message = "the runs are too close together for this window"
+            notes.add(NoteCode.WINDOW, message, place, "auto proposes one that fits")
+        return text
 
-    def _window(self, entry: Entry) -> Window | None:
+    def _window(self, schedule: Schedule) -> Window | None:
         """The window of a job; None if it would reach the next period, or is too short to help."""
-        from kron.core.gap import shortest_gap
-        from kron.core.year import LEAP_YEAR, Year
-
-        if entry.schedule_text not in self._windows:
-            self._year = self._year or Year(LEAP_YEAR)
-            gap = shortest_gap(entry.schedule, self._year)
-            gap_s = 0 if gap is None else gap.seconds
-            asked_ns = self._spread if isinstance(self._spread, int) else proposed_ns(gap_s)
-            fits = 0 < asked_ns < gap_s * SECOND_NS
-            self._windows[entry.schedule_text] = Window(Mode.AFTER, asked_ns) if fits else None
-        return self._windows[entry.schedule_text]
+        gap = shortest_gap(schedule, _YEAR)
+        gap_s = 0 if gap is None else gap.seconds
+        asked_ns = self._spread if isinstance(self._spread, int) else proposed_ns(gap_s)
+        return Window(Mode.AFTER, asked_ns) if 0 < asked_ns < gap_s * SECOND_NS else None
 
 
 def proposed_ns(gap_s: int) -> int:
