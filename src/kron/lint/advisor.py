@@ -19,23 +19,14 @@ from kron.lint.constraint import constraint_remarks
 from kron.lint.daylight import daylight_remarks
 from kron.lint.days import day_remarks
 from kron.lint.fleet import Fleet
-from kron.lint.host import Host
 from kron.lint.remark import SCHEDULE, Advice, Remark
-from kron.lint.requirement import Requirements
+from kron.lint.requirement import Host, Requirements
 from kron.lint.step import step_remarks
 from kron.lint.timing import deadline_remarks, timeout_remarks, window_remarks
 
-ScheduleRule = Callable[[Schedule, Year], Iterator[Remark]]
-WordRule = Callable[[Schedule, list[str], Year], Iterator[Remark]]
-
-SCHEDULE_RULES: tuple[ScheduleRule, ...] = (
-    constraint_remarks,
-    window_remarks,
-    daylight_remarks,
-    deadline_remarks,
-)
 _CRON_FIELDS = tuple(kind.name for kind in KINDS)
-WORD_RULES: tuple[WordRule, ...] = (step_remarks, day_remarks)
+_SCHEDULE_RULES = (constraint_remarks, window_remarks, daylight_remarks, deadline_remarks)
+_WORD_RULES = (step_remarks, day_remarks)
 """Rules that also need the cron fields as they are written."""
 
 
@@ -92,11 +83,10 @@ class _Schedules:
 
     def _remarks(self, schedule: Schedule, words: list[str]) -> tuple[Remark, ...]:
         remarks: list[Remark] = []
-        for rule in SCHEDULE_RULES:
+        for rule in _SCHEDULE_RULES:
             _collect(remarks, rule(schedule, self._year))
-        if len(words) == len(KINDS):
-            for word_rule in WORD_RULES:
-                _collect(remarks, word_rule(schedule, words, self._year))
+        for word_rule in _WORD_RULES:
+            _collect(remarks, word_rule(schedule, words, self._year))
         return tuple(remarks)
 
 
@@ -134,7 +124,6 @@ def _words(text: str) -> list[str]:
 
 
 def _findings(entry: Entry, remarks: list[Remark], lines: list[str]) -> list[Finding]:
-    """The remarks with their columns in the job's line."""
     text = lines[entry.line - 1]
     places = Places(text, entry.schedule_text)
     findings = []

@@ -45,16 +45,11 @@ def shell_remarks(task: Task) -> Iterator[Remark]:
         return
     word, what = found
     becomes = "it is not a program" if word == task.argv[0] else "it becomes an argument"
+    message = f"{quoted(word)} is {what}, but no shell reads this command: {becomes}"
     fix = _FIX
     if _ASSIGNMENT.match(word) and word == task.argv[0]:
         fix = f"write it as a field, env={clipped(word)}, or {_FIX}"
-    yield Remark(
-        Advice.COMMAND_SHELL,
-        "command=",
-        f"{quoted(word)} is {what}, but no shell reads this command: {becomes}",
-        fix,
-        word,
-    )
+    yield Remark(Advice.COMMAND_SHELL, "command=", message, fix, word)
 
 
 def is_shell_word(name: str) -> bool:

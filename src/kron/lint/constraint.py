@@ -14,7 +14,6 @@ _OFTEN = 0.01
 
 
 def constraint_remarks(schedule: Schedule, year: Year) -> Iterator[Remark]:
-    """Remarks about periods that find no second to run."""
     if schedule.constraints.is_empty:
         return
     found = outlook(schedule, year)
@@ -33,30 +32,23 @@ def _never(schedule: Schedule, year: Year, found: Outlook) -> Remark:
         first_s = schedule.nominals.after(year.now_s)
     why, part = _rejection(schedule, first_s)
     which = f"none of {_periods(found)}" if found.looked_at > 1 else "not even the one period"
-    return Remark(
-        Advice.CONSTRAINT_NEVER,
-        part,
-        f"{which} of the coming year can run: all of their windows are {why}",
-        "move the window to a time that the clauses allow, or remove the job",
-    )
+    message = f"{which} of the coming year can run: all of their windows are {why}"
+    fix = "move the window to a time that the clauses allow, or remove the job"
+    return Remark(Advice.CONSTRAINT_NEVER, part, message, fix)
 
 
 def _excludes(schedule: Schedule, found: Outlook) -> Remark:
     assert found.first_excluded_s is not None  # there is one
     why, part = _rejection(schedule, found.first_excluded_s)
-    count = f"{found.excluded:,}"
-    if found.is_sample:
-        count = percent(found.excluded / found.looked_at)
+    share = percent(found.excluded / found.looked_at)
+    count = share if found.is_sample else f"{found.excluded:,}"
+    first = _when(schedule, found.first_excluded_s)
+    which = f"{count} of {_periods(found)} of the coming year"
+    message = f"{which} cannot run, the first at {first}: its window is {why}"
     fix = "if this is intended, exclude these periods in the cron fields"
     if found.excluded == found.excluded_by_clocks:
         fix = "the clocks change then: also allow an hour that exists on that day"
-    return Remark(
-        Advice.CONSTRAINT_EXCLUDES,
-        part,
-        f"{count} of {_periods(found)} of the coming year cannot run, the first at "
-        f"{_when(schedule, found.first_excluded_s)}: its window is {why}",
-        fix,
-    )
+    return Remark(Advice.CONSTRAINT_EXCLUDES, part, message, fix)
 
 
 def _starves(schedule: Schedule, found: Outlook) -> Remark:

@@ -169,26 +169,19 @@ def _find_crowds(groups: Groups, threshold: int) -> Iterator[Crowd]:
     """Crowds of at least `threshold` jobs, the largest first; no job is in two of them."""
     passed = 0
     for _ in range(_MOST_ROUNDS):
-        minute, count = _busiest((key[0] & ~passed, len(jobs)) for key, jobs in groups.items())
+        count, minutes = busiest((key[0] & ~passed, len(jobs)) for key, jobs in groups.items())
         if count < threshold:
             return
+        minute = lowest(minutes)
         due = {key: jobs for key, jobs in groups.items() if key[0] >> minute & 1}
-        day, count = _busiest((key[1], len(jobs)) for key, jobs in due.items())
+        count, days = busiest((key[1], len(jobs)) for key, jobs in due.items())
         if count < threshold:  # due at the same minute, but of different days
             passed |= 1 << minute
             continue
+        day = lowest(days)
         members = {key: jobs for key, jobs in due.items() if key[1] >> day & 1}
         yield _crowd(members)
         groups = {key: jobs for key, jobs in groups.items() if key not in members}
-
-
-def _busiest(counted: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    """The first of the bits that most jobs have, and their number; from masks and their jobs."""
-    counts = BitCounts()
-    for mask, jobs in counted:
-        counts.add(mask, jobs)
-    count, bits = counts.peak()
-    return lowest(bits), count
 
 
 def _crowd(groups: Groups) -> Crowd:
@@ -197,40 +190,25 @@ def _crowd(groups: Groups) -> Crowd:
     return Crowd(tuple(entry for _, entry in numbered), minutes, days)
 
 
-class BitCounts:
-    """How many of many masks have each bit, counted for all bits at once.
+def busiest(counted: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """The most jobs that share a bit, and the bits that they share; from masks and their jobs.
 
-    The counts are binary numbers written downwards, one mask for each binary digit, so that adding
-    a mask takes a few operations on integers however many bits it has.
+    All bits are counted at once. The counts are binary numbers written downwards, one mask for each
+    binary digit, so that adding a mask takes a few operations on integers however many bits it has.
     """
-
-    __slots__ = ("_planes",)
-
-    def __init__(self) -> None:
-        self._planes: list[int] = []
-
-    def add(self, mask: int, times: int = 1) -> None:
-        """Count each bit of `mask`, `times` over."""
-        planes = self._planes
-        digit = 0
-        while times:
-            if times & 1:
-                place, carry = digit, mask
-                while carry:
-                    if place == len(planes):
-                        planes.append(0)
-                    planes[place], carry = planes[place] ^ carry, planes[place] & carry
-                    place += 1
-            times >>= 1
-            digit += 1
-            if digit > len(planes):
-                planes.append(0)
-
-    def peak(self) -> tuple[int, int]:
-        """The highest count, and the bits that have it (none, if nothing was counted)."""
-        count, highest = 0, -1
-        for digit in range(len(self._planes) - 1, -1, -1):
-            if above := highest & self._planes[digit]:
-                highest = above
-                count |= 1 << digit
-        return (count, highest) if count else (0, 0)
+    planes: list[int] = []
+    for mask, jobs in counted:
+        planes.extend([0] * (jobs.bit_length() - len(planes)))
+        for digit in positions(jobs):
+            place, carry = digit, mask
+            while carry:
+                if place == len(planes):
+                    planes.append(0)
+                planes[place], carry = planes[place] ^ carry, planes[place] & carry
+                place += 1
+    count, highest = 0, -1
+    for digit in range(len(planes) - 1, -1, -1):
+        if above := highest & planes[digit]:
+            highest = above
+            count |= 1 << digit
+    return (count, highest) if count else (0, 0)
