@@ -19,7 +19,6 @@ from kron.jobs.configuration import (
     load,
 )
 from kron.jobs.document import KEPT_FINDINGS
-from kron.jobs.identity import Node
 from kron.jobs.source import own_access
 from tests.jobs.test_source import made, made_directory, place
 
@@ -79,7 +78,7 @@ def test_nothing_is_a_configuration_too(place: Path) -> None:
 
 def test_the_node_is_part_of_every_identity(place: Path) -> None:
     made(place / "x.kron", jobs("a"))
-    (entry,) = load([str(place)], own_access(), node=Node("web-1")).entries
+    (entry,) = load([str(place)], own_access(), node="web-1").entries
     assert entry.identity == f"web-1/{place}/x.kron:a"
 
 

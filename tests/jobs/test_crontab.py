@@ -29,7 +29,6 @@ from kron.jobs.crontab.note import NoteCode
 from kron.jobs.document import KEPT_FINDINGS
 from kron.jobs.entry import Entry
 from kron.jobs.finding import Finding, Severity
-from kron.jobs.identity import Node
 from tests.core.schedules import ZONES, cron_texts
 from tests.jobs.crontabs import HOMES, PATHS, read, read_text
 from tests.soak import examples
@@ -769,7 +768,7 @@ def test_an_identity_is_the_path_and_the_name() -> None:
         "",
         zone="UTC",
         home_of=HOMES.get,
-        node=Node("web-1"),
+        node="web-1",
     )
     assert only(crontab).identity == "web-1//etc/c:run"
 

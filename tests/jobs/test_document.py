@@ -13,7 +13,6 @@ from kron import Code, KronError, Limits
 from kron.core.errors import SHOWN_PROBLEMS
 from kron.jobs.document import KEPT_FINDINGS, Document, read_document
 from kron.jobs.finding import Finding, Severity
-from kron.jobs.identity import Node
 from kron.jobs.line import LineReader
 from tests.jobs.lines import Line, lines
 from tests.soak import examples
@@ -71,7 +70,7 @@ def test_a_file_has_a_job_a_line(text: str, expected: list[str]) -> None:
 
 def test_an_entry_knows_its_file_its_line_and_its_identity() -> None:
     text = f"# two jobs\n{job('a')}\n\n{job('b')}\n"
-    first, second = read_document(text.encode(), PATH, node=Node("web-1")).entries
+    first, second = read_document(text.encode(), PATH, node="web-1").entries
     assert (first.path, first.line, first.identity) == (PATH, 2, f"web-1/{PATH}:a")
     assert (second.path, second.line, second.identity) == (PATH, 4, f"web-1/{PATH}:b")
 

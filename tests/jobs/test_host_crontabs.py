@@ -23,7 +23,6 @@ from kron.jobs.crontab.host import SHOWN_OF_A_FILE, load_host, watched
 from kron.jobs.crontab.local import Accounts
 from kron.jobs.crontab.note import NoteCode
 from kron.jobs.finding import Severity
-from kron.jobs.identity import Node
 from kron.jobs.source import FileAccess, own_access
 from tests.jobs.crontabs import PATHS, ROOT
 from tests.jobs.test_source import (
@@ -144,7 +143,7 @@ def test_the_lines_of_a_users_crontab_are_that_users(host: Path) -> None:
 
 def test_the_node_is_part_of_every_identity(host: Path) -> None:
     system(host, "a")
-    (entry,) = load_host(own_access(), node=Node("db1"), root=str(host)).entries
+    (entry,) = load_host(own_access(), node="db1", root=str(host)).entries
     assert entry.identity == f"db1/{host}/etc/cron.d/a:true"
 
 

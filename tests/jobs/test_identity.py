@@ -10,7 +10,7 @@ import pytest
 from kron import Code, KronError
 from kron.jobs import identity
 from kron.jobs.document import read_document
-from kron.jobs.identity import Node, find_node
+from kron.jobs.identity import find_node, identity_of
 
 LINE = b"daily between 0:00 and 23:59 name=a command=b\n"
 
@@ -18,13 +18,13 @@ LINE = b"daily between 0:00 and 23:59 name=a command=b\n"
 @pytest.mark.parametrize(
     ("node", "path", "expected"),
     [
-        pytest.param(Node(), "/etc/krond.d/x.kron", "/etc/krond.d/x.kron:db/a", id="no node"),
-        pytest.param(Node("web-1"), "/x.kron", "web-1//x.kron:db/a", id="a node"),
-        pytest.param(Node(), "/etc/../etc//./x.kron", "/etc/x.kron:db/a", id="one text a path"),
+        pytest.param("", "/etc/krond.d/x.kron", "/etc/krond.d/x.kron:db/a", id="no node"),
+        pytest.param("web-1", "/x.kron", "web-1//x.kron:db/a", id="a node"),
+        pytest.param("", "/etc/../etc//./x.kron", "/etc/x.kron:db/a", id="one text a path"),
     ],
 )
-def test_an_identity_is_made_of_node_path_and_name(node: Node, path: str, expected: str) -> None:
-    assert node.identity(path, "db/a") == expected
+def test_an_identity_is_made_of_node_path_and_name(node: str, path: str, expected: str) -> None:
+    assert identity_of(path, "db/a", node) == expected
 
 
 def test_a_relative_path_is_made_absolute_and_no_link_is_followed(
@@ -33,30 +33,34 @@ def test_a_relative_path_is_made_absolute_and_no_link_is_followed(
     (tmp_path / "real.kron").touch()
     (tmp_path / "link.kron").symlink_to("real.kron")
     monkeypatch.chdir(tmp_path)
-    assert Node().identity("link.kron", "a") == f"{tmp_path}/link.kron:a"
+    assert identity_of("link.kron", "a") == f"{tmp_path}/link.kron:a"
 
 
 def test_the_same_file_runs_at_other_times_on_another_node() -> None:
     schedules = {
         str(read_document(LINE, "/x.kron", node=node).entries[0].schedule)
-        for node in (Node(), Node("web-1"), Node("web-2"))
+        for node in ("", "web-1", "web-2")
     }
     assert len(schedules) == 3
 
 
+def test_without_a_node_id_there_is_no_node() -> None:
+    assert find_node(None) == ""
+
+
 def test_a_text_is_a_node_id_of_its_own() -> None:
-    assert find_node("rack 7/web-1") == Node("rack 7/web-1")
+    assert find_node("rack 7/web-1") == "rack 7/web-1"
 
 
 def test_the_host_name_is_a_node_id() -> None:
-    assert find_node("hostname") == Node(os.uname().nodename)
+    assert find_node("hostname") == os.uname().nodename
 
 
 def test_the_machine_id_is_a_node_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "machine-id"
     file.write_text("0123456789abcdef0123456789abcdef\n")
     monkeypatch.setattr(identity, "_MACHINE_ID", str(file))
-    assert find_node("machine-id") == Node("0123456789abcdef0123456789abcdef")
+    assert find_node("machine-id") == "0123456789abcdef0123456789abcdef"
 
 
 def test_a_host_without_machine_id_is_told_what_to_write(

@@ -16,7 +16,7 @@ from kron.core.errors import SHOWN_PROBLEMS
 from kron.jobs.configuration import SYSTEM_DIRECTORY, USER_DIRECTORY, ConfigurationError
 from kron.jobs.document import KEPT_FINDINGS, read_document
 from kron.jobs.fields import FIELDS, STRFTIME_TOKENS
-from kron.jobs.identity import Node, find_node
+from kron.jobs.identity import find_node, identity_of
 from kron.jobs.line import LineReader
 from kron.jobs.source import FileAccess, read_file
 from tests.jobs import test_source as situations
@@ -87,7 +87,7 @@ def test_the_fuzzy_job_runs_when_the_page_says() -> None:
         PAGE.replace("\n", " "),
     )
     assert times is not None
-    for node, time in ((Node(), times[1]), (find_node(times[2]), times[3])):
+    for node, time in (("", times[1]), (find_node(times[2]), times[3])):
         schedule = read_document(example, PATH, node=node).entry("report").schedule
         hour, minute = time.split(":")
         assert str(schedule) == f"{int(minute)} {int(hour)} * * *"
@@ -206,8 +206,8 @@ def test_the_limits_are_those_that_hold() -> None:
 
 def test_the_identities_are_those_that_are_used() -> None:
     listed = {code(row[0]): code(row[1]) for row in rows(PAGE, "## Identity")}
-    assert listed["none"] == Node().identity(PATH, "report")
-    assert listed["--node-id web-1"] == find_node("web-1").identity(PATH, "report")
+    assert listed["none"] == identity_of(PATH, "report")
+    assert listed["--node-id web-1"] == identity_of(PATH, "report", find_node("web-1"))
     assert set(listed) == {
         "none",
         "--node-id web-1",

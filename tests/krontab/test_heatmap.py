@@ -17,7 +17,6 @@ from kron.engine import Job
 from kron.fleet import Tally, busiest, count_firings
 from kron.jobs.configuration import Configuration
 from kron.jobs.document import read_document
-from kron.jobs.identity import Node
 from kron.krontab import heatmap as rendering
 from kron.krontab.commands import heatmap as command
 from kron.krontab.heatmap import DEFAULT_WEEKS, GLYPHS, buckets, grid_lines
@@ -353,7 +352,7 @@ def test_the_counts_are_those_of_the_agendas(krontab: Krontab) -> None:
     listed = krontab("list", "--file", "plan.kron", *words[:2], "--format", "json").json["jobs"]
     assert {each["identity"] for each in listed} == {f"{path}:{name}" for name in "abc"}
     expected = [[0] * 24 for _ in range(7)]
-    entries = list(read_document(plan.encode(), path, node=Node("web-17")).entries)
+    entries = list(read_document(plan.encode(), path, node="web-17").entries)
     assert entries[0].identity == f"web-17/{path}:a"
     start_s = seconds("2026-03-05T13:14:15")
     for entry in entries:

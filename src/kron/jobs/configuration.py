@@ -11,7 +11,6 @@ from kron.core.limits import DEFAULT_LIMITS, Limits
 from kron.jobs.document import Document, read_document
 from kron.jobs.entry import Entry, find_entry
 from kron.jobs.finding import Finding
-from kron.jobs.identity import Node
 from kron.jobs.line import LineReader
 from kron.jobs.source import FileAccess, list_directory, read_file
 
@@ -91,7 +90,7 @@ def load(
     paths: Iterable[str],
     access: FileAccess,
     *,
-    node: Node = Node(),  # noqa: B008 (frozen)
+    node: str = "",
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[int], None] | None = None,
 ) -> Configuration:

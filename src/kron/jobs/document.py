@@ -16,7 +16,7 @@ from kron.core.frozen import Frozen
 from kron.core.limits import DEFAULT_LIMITS, Limits
 from kron.jobs.entry import Entry
 from kron.jobs.finding import Finding, Severity, findings_of
-from kron.jobs.identity import Node
+from kron.jobs.identity import identity_of
 from kron.jobs.line import LineReader, field_tokens
 from kron.jobs.source import STANDARD_INPUT
 
@@ -62,7 +62,7 @@ def read_document(
     data: bytes,
     path: str,
     *,
-    node: Node = Node(),  # noqa: B008 (frozen)
+    node: str = "",
     limits: Limits = DEFAULT_LIMITS,
     reader: LineReader | None = None,
     jobs_before: int = 0,
@@ -76,7 +76,7 @@ def read_document(
     if isinstance(text, Finding):
         return Document(path, "", (), (text,))
     reader = reader or LineReader(limits)
-    scope = node.identity(path, "")
+    scope = identity_of(path, "", node)
     entries: dict[str, Entry] = {}
     findings: list[Finding] = []
     errors = 0

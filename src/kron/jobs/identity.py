@@ -9,37 +9,30 @@ from __future__ import annotations
 import os
 
 from kron.core.errors import Code, KronError, quoted
-from kron.core.frozen import Frozen
 
 _MACHINE_ID = "/etc/machine-id"
 
 
-class Node(Frozen):
-    """The host's part of an identity; empty by default."""
-
-    name: str = ""
-
-    def identity(self, path: str, name: str) -> str:
-        """The identity of the job called `name` in the file at `path`."""
-        prefix = f"{self.name}/" if self.name else ""
-        return f"{prefix}{os.path.abspath(path)}:{name}"  # noqa: PTH100 (no symlink is followed)
+def identity_of(path: str, name: str, node: str = "") -> str:
+    """The identity of the job called `name` in the file at `path`."""
+    prefix = f"{node}/" if node else ""
+    return f"{prefix}{os.path.abspath(path)}:{name}"  # noqa: PTH100 (no symlink is followed)
 
 
-def find_node(node_id: str) -> Node:
-    """The node that `--node-id machine-id|hostname|<text>` names."""
+def find_node(node_id: str | None) -> str:
+    """The node that `--node-id machine-id|hostname|<text>` names; '' without the option."""
+    if node_id is None:
+        return ""
+    node = node_id
     if node_id == "machine-id":
-        name = _machine_id()
+        node = _machine_id()
     elif node_id == "hostname":
-        name = os.uname().nodename
-    else:
-        name = node_id
-    if name and name.isprintable():
-        return Node(name)
-    raise KronError(
-        Code.IDENTITY,
-        f"{quoted(name)} is not a node id: it is empty or holds a control character",
-        fix="use --node-id machine-id, --node-id hostname or your own text",
-    )
+        node = os.uname().nodename
+    if node and node.isprintable():
+        return node
+    message = f"{quoted(node)} is not a node id: it is empty or holds a control character"
+    fix = "use --node-id machine-id, --node-id hostname or your own text"
+    raise KronError(Code.IDENTITY, message, fix)
 
 
 def _machine_id() -> str:
@@ -47,10 +40,8 @@ def _machine_id() -> str:
         with open(_MACHINE_ID, encoding="ascii", errors="replace") as file:  # noqa: PTH123
             machine_id = file.read(100).strip()
     except OSError as error:
-        raise KronError(
-            Code.FILE_UNREADABLE,
-            f"{_MACHINE_ID} cannot be read: {error.strerror}",
-            fix="use --node-id hostname or your own text",
-        ) from None
+        message = f"{_MACHINE_ID} cannot be read: {error.strerror}"
+        fix = "use --node-id hostname or your own text"
+        raise KronError(Code.FILE_UNREADABLE, message, fix) from None
     # systemd writes this until the first boot is done; it would be the same on every host.
     return "" if machine_id == "uninitialized" else machine_id

@@ -5,7 +5,6 @@ from __future__ import annotations
 from enum import StrEnum
 
 from kron.core.frozen import Frozen
-from kron.jobs.identity import Node
 from kron.jobs.source import FileAccess
 from kron.logs.event import Level
 from kron.logs.writer import Format
@@ -37,7 +36,8 @@ class KrondSettings(Frozen):
     config: tuple[str, ...] = ()
     """Files and directories of krontab files; if empty, the default ones that exist."""
     sources: tuple[JobSource, ...] = (JobSource.KRONTAB,)
-    node: Node = Node()
+    node: str = ""
+    """The host's part of identities; '' for none."""
     slack_s: int = DEFAULT_SLACK_S
     most_running: int = UNLIMITED_RUNS
     on_stop: OnStop = OnStop.WAIT

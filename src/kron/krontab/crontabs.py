@@ -7,7 +7,6 @@ import argparse
 from kron.console.terminal import standard_input
 from kron.jobs.crontab.crontab import Crontab, owner_of, read_crontab
 from kron.jobs.crontab.local import Accounts
-from kron.jobs.identity import Node
 from kron.jobs.source import STANDARD_INPUT, own_access, read_file
 
 
@@ -21,10 +20,10 @@ def add_crontab_options(group: argparse._ActionsContainer) -> None:
 
 
 def read_named_crontab(
-    path: str, arguments: argparse.Namespace, zone: str, node: Node | None = None
+    path: str, arguments: argparse.Namespace, zone: str, node: str = ""
 ) -> Crontab:
     is_input = path == STANDARD_INPUT
     data = standard_input() if is_input else read_file(path, own_access(insecure=True))
     owner = owner_of(path) if arguments.user is None else arguments.user
     owner = None if arguments.system else owner
-    return read_crontab(data, path, owner, zone=zone, home_of=Accounts().home_of, node=node or Node())
+    return read_crontab(data, path, owner, zone=zone, home_of=Accounts().home_of, node=node)

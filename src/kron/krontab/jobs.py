@@ -13,7 +13,7 @@ from kron.core.schedule import Schedule
 from kron.jobs.configuration import Configuration, default_paths, load
 from kron.jobs.document import read_document
 from kron.jobs.entry import Entry, read_schedule
-from kron.jobs.identity import Node, find_node
+from kron.jobs.identity import find_node
 from kron.jobs.source import STANDARD_INPUT, own_access
 
 
@@ -41,14 +41,9 @@ def add_source(parser: ArgumentParser, *, identity: bool = False) -> None:
         )
 
 
-def node_of(arguments: Namespace) -> Node:
-    """The node that `--node-id` names, or none."""
-    return Node() if arguments.node_id is None else find_node(arguments.node_id)
-
-
 def load_configuration(arguments: Namespace, terminal: Terminal) -> Configuration:
     """The files that the command line names, or the default ones, with their errors."""
-    node = node_of(arguments)
+    node = find_node(arguments.node_id)
     access = own_access(insecure=arguments.allow_insecure_config)
     paths = arguments.file or default_paths()
     with Progress(terminal, "reading lines") as progress:

@@ -25,7 +25,7 @@ from kron.jobs.document import KEPT_FINDINGS, read_text, says_nothing
 from kron.jobs.entry import Entry
 from kron.jobs.fields import FIELDS
 from kron.jobs.finding import Finding, findings_of
-from kron.jobs.identity import Node
+from kron.jobs.identity import identity_of
 from kron.jobs.task import Task
 
 POLICY = "@policy(concurrency=allow)"
@@ -90,7 +90,7 @@ def read_crontab(
     *,
     zone: str,
     home_of: HomeOf,
-    node: Node = Node(),  # noqa: B008 (frozen)
+    node: str = "",
     limits: Limits = DEFAULT_LIMITS,
     jobs_before: int = 0,
     users_must_exist: bool = False,
@@ -125,7 +125,7 @@ class _CrontabReader:
         path: str,
         owner: str | None,
         environment: Environment,
-        node: Node,
+        node: str,
         limits: Limits,
         *,
         jobs_before: int,
@@ -253,7 +253,7 @@ class _CrontabReader:
             stdin=job.stdin,
         )
         schedule_text = " ".join(self._schedule_text(job.when.text).split())
-        identity = self._node.identity(self._path, name)
+        identity = identity_of(self._path, name, self._node)
         return Entry(name, identity, schedule_text, schedule, task, self._path, number)
 
 

@@ -24,7 +24,6 @@ from kron.jobs.crontab.local import Accounts, system_zone
 from kron.jobs.crontab.note import NoteCode
 from kron.jobs.document import Document
 from kron.jobs.finding import Finding, Severity
-from kron.jobs.identity import Node
 from kron.jobs.source import FileAccess, list_directory, read_file
 
 SHOWN_OF_A_FILE = 20
@@ -49,7 +48,7 @@ def watched(root: str = "") -> list[str]:
 def load_host(
     access: FileAccess,
     *,
-    node: Node = Node(),  # noqa: B008 (frozen)
+    node: str = "",
     limits: Limits = DEFAULT_LIMITS,
     root: str = "",
 ) -> Configuration:
@@ -72,7 +71,7 @@ def load_host(
 class _HostReader:
     """Reads one crontab after the other and collects the results."""
 
-    def __init__(self, access: FileAccess, node: Node, limits: Limits, zone: str) -> None:
+    def __init__(self, access: FileAccess, node: str, limits: Limits, zone: str) -> None:
         self._access = access
         self._node = node
         self._limits = limits

@@ -130,7 +130,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
 
 
 def _settings(arguments: Namespace) -> KrondSettings:
-    from kron.jobs.identity import Node, find_node
+    from kron.jobs.identity import find_node
     from kron.jobs.source import own_access
 
     state_dir = state_dir_of(arguments)
@@ -148,7 +148,7 @@ def _settings(arguments: Namespace) -> KrondSettings:
         access=own_access(insecure=arguments.allow_insecure_config),
         config=tuple(map(os.path.abspath, arguments.config)),
         sources=sources,
-        node=Node() if arguments.node_id is None else find_node(arguments.node_id),
+        node=find_node(arguments.node_id),
         slack_s=arguments.trigger_slack,
         most_running=arguments.max_running or UNLIMITED_RUNS,
         on_stop=OnStop(arguments.on_stop),

@@ -11,9 +11,9 @@ from kron.console.terminal import Terminal
 from kron.core.errors import Code, KronError
 from kron.engine.job import Job
 from kron.jobs.configuration import load
-from kron.jobs.identity import Node
+from kron.jobs.identity import find_node, identity_of
 from kron.jobs.source import own_access
-from kron.krontab.jobs import node_of, schedule_as
+from kron.krontab.jobs import schedule_as
 
 DESCRIPTION = """\
 Show how the chosen times of all jobs would change if configuration B replaced A: which runs are
@@ -38,14 +38,14 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    node = node_of(arguments)
+    node = find_node(arguments.node_id)
     root = os.path.abspath(arguments.before)  # noqa: PTH100
     before = _jobs(arguments.before, root, node, arguments)
     after = _jobs(arguments.after, root, node, arguments)
     return show_comparison(before, after, arguments, terminal, schema="krontab.diff/1")
 
 
-def _jobs(path: str, root: str, node: Node, arguments: Namespace) -> dict[str, Job]:
+def _jobs(path: str, root: str, node: str, arguments: Namespace) -> dict[str, Job]:
     """The jobs below `path` by file and name, with the identities they would have below `root`."""
     own = os.path.abspath(path)  # noqa: PTH100
     access = own_access(insecure=arguments.allow_insecure_config)
@@ -57,7 +57,7 @@ def _jobs(path: str, root: str, node: Node, arguments: Namespace) -> dict[str, J
     for entry in configuration.entries:
         file = "" if entry.path == own else os.path.relpath(entry.path, own)
         place = os.path.join(root, file) if file else root  # noqa: PTH118
-        identity = node.identity(place, entry.name)
+        identity = identity_of(place, entry.name, node)
         key = f"{file}:{entry.name}" if file else entry.name
         jobs[key] = Job(identity, schedule_as(identity, entry))
     return jobs

@@ -17,6 +17,7 @@ from kron.jobs.configuration import ConfigurationError
 from kron.jobs.crontab.crontab import Crontab
 from kron.jobs.crontab.local import system_zone
 from kron.jobs.entry import Entry
+from kron.jobs.identity import find_node
 from kron.jobs.source import STANDARD_INPUT
 from kron.krontab.crontabs import add_crontab_options, read_named_crontab
 from kron.krontab.fuzzy import repository
@@ -30,7 +31,7 @@ from kron.krontab.heatmap import (
     minute_lines,
     rows,
 )
-from kron.krontab.jobs import add_source, load_configuration, node_of
+from kron.krontab.jobs import add_source, load_configuration
 
 DESCRIPTION = """\
 Show how many jobs run when, as a grid of weekdays and hours in UTC. The runs of the coming weeks
@@ -186,7 +187,7 @@ def _crontabs(arguments: Namespace) -> list[Crontab]:
     if not arguments.crontab:
         return []
     zone = arguments.tz or system_zone()
-    node = node_of(arguments)
+    node = find_node(arguments.node_id)
     # A file that is named twice is read once, as with krontab files.
     paths = {os.path.abspath(path): path for path in arguments.crontab}  # noqa: PTH100
     return [read_named_crontab(path, arguments, zone, node) for path in paths.values()]
