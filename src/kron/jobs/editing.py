@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 
 from kron.core.errors import Code, KronError, quoted
 from kron.jobs.source import FileAccess, check_path, read_file
@@ -29,16 +29,16 @@ def edit_file(path: str, access: FileAccess, change: Rewrite) -> None:
     # With links allowed, the link's target is edited: a rename would replace the link itself.
     target = os.path.realpath(path) if access.insecure else os.path.abspath(path)  # noqa: PTH100
     parent, name = os.path.split(target)
-    with _reported(path):
-        directory = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        with _reported(path):
+        directory = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
             fcntl.flock(directory, fcntl.LOCK_EX)
-        data = _encoded(change(current_bytes(path, access)))
-        with _reported(path):
-            _replace(directory, name, data)
-    finally:
-        os.close(directory)
+            _replace(directory, name, _encoded(change(current_bytes(path, access))))
+        finally:
+            os.close(directory)
+    except OSError as error:
+        message = f"{path} cannot be written: {error.strerror}"
+        raise KronError(Code.FILE_UNWRITABLE, message) from None
 
 
 def current_bytes(path: str, access: FileAccess) -> bytes:
@@ -95,8 +95,7 @@ def _encoded(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
-        character = quoted(text[error.start])
-        message = f"{character} is half a character, which no file holds"
+        message = f"{quoted(text[error.start])} is half a character, which no file holds"
         raise KronError(Code.TEXT, message) from None
 
 
@@ -114,12 +113,3 @@ def _write_all(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
-
-
-@contextmanager
-def _reported(path: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        message = f"{path} cannot be written: {error.strerror}"
-        raise KronError(Code.FILE_UNWRITABLE, message) from None
