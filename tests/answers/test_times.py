@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kron.answers.times import distance, local_text
+from kron.answers.times import distance, local_text, local_time
 from kron.core.zone import load_zone
 
 SUMMER_ENDS_S = 1_792_890_000  # 2026-10-25T01:00:00Z
@@ -42,4 +42,4 @@ def test_a_distance_is_its_two_largest_units_without_a_gap(seconds: int, text: s
 def test_local_time_says_its_offset(instant_s: int, text: str, rfc3339: str) -> None:
     zone = load_zone("Europe/Paris")
     assert local_text(instant_s, zone) == text
-    assert local_text(instant_s, zone, rfc3339=True) == rfc3339
+    assert local_time(instant_s, zone).isoformat() == rfc3339

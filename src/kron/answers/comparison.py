@@ -94,7 +94,6 @@ def comparison_lines(
 
 def comparison_document(comparison: Comparison) -> dict[str, object]:
     """The same for scripts. The command adds the name of its schema."""
-
     return {
         "at": to_text(comparison.at_s),
         "until": to_text(comparison.until_s),

@@ -22,8 +22,6 @@ from kron.engine.survey import nominals_after
 
 _LINE_WIDTH = 60
 _CHOSEN, _REJECTED, _NOMINAL = "●", "✗", "▲"
-
-
 _CONCURRENCY = {
     Concurrency.ALLOW: "runs may overlap",
     Concurrency.FORBID: "skipped while an earlier run is active",
@@ -50,7 +48,6 @@ class Explanation(Frozen):
 
 
 def explain(subject: Subject, at_s: int) -> Explanation:
-    """The explanation of the period that this moment selects."""
     job = subject.job
     opened = open_periods(job, at_s)
     chosen = [decision for decision in opened if decision.chosen_s == at_s]
@@ -152,7 +149,7 @@ def explanation_document(explanation: Explanation) -> dict[str, object]:
         ],
         "attempts": decision.attempts,
         "chosen": optional_text(chosen_s),
-        "local": None if chosen_s is None else local_text(chosen_s, schedule.zone, rfc3339=True),
+        "local": None if chosen_s is None else local_time(chosen_s, schedule.zone).isoformat(),
         "unschedulable": decision.unschedulable,
         "reason": decision.reason,
         "rejection": traced.rejection,

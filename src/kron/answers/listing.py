@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import islice
 
 from kron.answers.subject import Subject
-from kron.answers.times import distance, local_text
+from kron.answers.times import distance, local_text, local_time
 from kron.core.decision import Decision, trace
 from kron.core.instant import optional_text, to_text
 from kron.engine.agenda import agenda, next_run
@@ -25,23 +25,21 @@ def next_of(job: Job, at_s: int) -> Decision | None:
 
 def next_first(decision: Decision | None) -> tuple[bool, int]:
     """A sort key: the next run first, jobs without one last."""
-    chosen_s = None if decision is None else decision.chosen_s
-    return chosen_s is None, chosen_s or 0
+    return decision is None, 0 if decision is None else due_s(decision)
 
 
 def next_cells(job: Job, decision: Decision | None, at_s: int) -> tuple[str, str]:
     """The cells NEXT_RUN and IN of a row."""
-    if decision is None or decision.chosen_s is None:
+    if decision is None:
         return "suspended" if job.schedule.policy.suspend else "none soon", ""
-    return to_text(decision.chosen_s), distance(decision.chosen_s - at_s)
+    return to_text(due_s(decision)), distance(due_s(decision) - at_s)
 
 
 def next_fields(decision: Decision | None) -> dict[str, str | None]:
     """The same for JSON."""
-    chosen_s = None if decision is None else decision.chosen_s
     return {
         "next_period": None if decision is None else decision.period_id,
-        "next_run": optional_text(chosen_s),
+        "next_run": None if decision is None else to_text(due_s(decision)),
     }
 
 
@@ -77,7 +75,7 @@ def coming_document(subject: Subject, at_s: int, count: int) -> dict[str, object
                 "chosen": optional_text(decision.chosen_s),
                 "local": None
                 if decision.chosen_s is None
-                else local_text(decision.chosen_s, subject.schedule.zone, rfc3339=True),
+                else local_time(decision.chosen_s, subject.schedule.zone).isoformat(),
                 "in_seconds": due_s(decision) - at_s,
                 "unschedulable": decision.unschedulable,
                 "reason": _why_unschedulable(decision) if decision.unschedulable else "",

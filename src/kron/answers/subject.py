@@ -21,7 +21,6 @@ class Subject(Frozen):
 
     @property
     def job(self) -> Job:
-        """The job as the engine knows it."""
         return Job(self.identity, self.schedule)
 
     @property

@@ -11,16 +11,13 @@ _UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 
 
 def local_time(instant_s: int, zone: Zone) -> datetime:
-    """The instant as the zone's clocks show it."""
     offset = timedelta(seconds=zone.span_at(instant_s).offset_s)
     return datetime.fromtimestamp(instant_s, timezone(offset))
 
 
-def local_text(instant_s: int, zone: Zone, *, rfc3339: bool = False) -> str:
-    """`Sun 2026-03-01 03:32:20 +01:00`, the same in every locale; or the RFC 3339 form."""
+def local_text(instant_s: int, zone: Zone) -> str:
+    """`Sun 2026-03-01 03:32:20 +01:00`, the same in every locale."""
     moment = local_time(instant_s, zone)
-    if rfc3339:
-        return moment.isoformat()
     offset = moment.isoformat()[19:]
     return f"{_WEEKDAYS[moment.weekday()]} {moment:%Y-%m-%d %H:%M:%S} {offset}"
 
