@@ -19,8 +19,6 @@ USER_DIRECTORY = "~/.config/krond"
 
 
 class ConfigurationError(KronError):
-    """All errors of a configuration."""
-
     def __init__(self, findings: Sequence[Finding], unshown: int) -> None:
         first = findings[0]
         count = len(findings) + unshown
@@ -44,8 +42,6 @@ class ConfigurationError(KronError):
 
 
 class Configuration(Frozen):
-    """The documents that were read, and the files that could not be read."""
-
     documents: tuple[Document, ...]
     failures: tuple[Finding, ...] = ()
     """Files and directories that could not be read at all."""
@@ -56,12 +52,10 @@ class Configuration(Frozen):
 
     @property
     def entries(self) -> Iterator[Entry]:
-        """All jobs, file by file."""
         return (entry for document in self.documents for entry in document.entries)
 
     @property
     def findings(self) -> list[Finding]:
-        """Every error, file by file."""
         return [*self.failures, *(f for document in self.documents for f in document.findings)]
 
     @property
@@ -71,12 +65,11 @@ class Configuration(Frozen):
 
     def checked(self) -> Configuration:
         """This configuration; a `ConfigurationError` if it has errors."""
-        if self.failures or any(document.findings for document in self.documents):
-            raise ConfigurationError(self.findings, self.unshown)
+        if findings := self.findings:
+            raise ConfigurationError(findings, self.unshown)
         return self
 
     def entry(self, name: str) -> Entry:
-        """The job called `name` or `<path>:<name>`."""
         return find_entry(self.entries, name, hint="krontab list shows all jobs")
 
 
@@ -100,7 +93,11 @@ def load(
     files: dict[str, None] = {}  # named twice is read once: its names are unique
     for path in map(os.path.abspath, paths):
         try:
-            files |= dict.fromkeys(_files(path, access, ignored))
+            read = [path]
+            if os.path.isdir(path):  # noqa: PTH112 (read_file reports anything else)
+                read, others = list_directory(path, access)
+                ignored += others
+            files |= dict.fromkeys(read)
         except KronError as error:
             failures.append(Finding.of_error(error, path))
     documents: list[Document] = []
@@ -124,11 +121,3 @@ def load(
         documents.append(document)
         jobs += len(document.entries)
     return Configuration(tuple(documents), tuple(failures), tuple(ignored))
-
-
-def _files(path: str, access: FileAccess, ignored: list[str]) -> Sequence[str]:
-    if not os.path.isdir(path):  # noqa: PTH112 (read_file reports anything else)
-        return [path]
-    read, others = list_directory(path, access)
-    ignored += others
-    return read

@@ -34,7 +34,6 @@ class Document(Frozen):
     """Errors beyond the findings."""
 
     def entry(self, name: str) -> Entry:
-        """The job called `name`."""
         named = {entry.name: entry for entry in self.entries}
         if name in named:
             return named[name]
@@ -49,7 +48,6 @@ class Document(Frozen):
         return f"{self.text}{lines}\n"
 
     def without(self, name: str) -> str:
-        """The text without the line of the job called `name`."""
         number = self.entry(name).line
         lines = self.text.split("\n")
         # Without a last line that has no line break, the file still ends without one.

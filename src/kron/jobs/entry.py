@@ -15,8 +15,6 @@ from kron.jobs.task import Task
 
 
 class Entry(Frozen):
-    """A job and the file and line that it was read from."""
-
     name: str
     identity: str
     schedule_text: str
@@ -39,7 +37,6 @@ class Entry(Frozen):
 
     @property
     def job(self) -> Job:
-        """The job as the engine knows it."""
         return Job(self.identity, self.schedule)
 
 

@@ -43,7 +43,7 @@ def list_directory(
     path: str,
     access: FileAccess,
     *,
-    is_read: Callable[[str], bool] = is_krontab_name,
+    is_read: Callable[[str], object] = is_krontab_name,
     is_spool: bool = False,
 ) -> tuple[list[str], list[str]]:
     """The paths of the files of a directory, sorted: those whose names are read, and the others.

@@ -16,8 +16,6 @@ DEFAULT_GRACE_NS = 10 * SECOND_NS
 
 
 class Destination(StrEnum):
-    """Where a run's output goes."""
-
     INHERIT = "inherit"
     DISCARD = "discard"
     SYSLOG = "syslog"

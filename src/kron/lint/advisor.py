@@ -151,7 +151,6 @@ class Places:
         self._parts[SCHEDULE] = (words[0].start, words[-1].end) if words else (0, len(text))
 
     def of(self, part: str, within: str = "") -> tuple[int, int]:
-        """The columns of a part, or of a piece of it."""
         if part.endswith("="):
             token = field_tokens(self._text).get(part[:-1])
             start, end = (0, len(self._text)) if token is None else (token.start, token.end)

@@ -17,7 +17,6 @@ _SHOWN_DAYS = 3
 
 
 def day_remarks(schedule: Schedule, words: list[str], year: Year) -> Iterator[Remark]:
-    """Remarks about the day of month and the day of week."""
     month, week = schedule.cron.day_of_month, schedule.cron.day_of_week
     if month.mask >> _SURE_DAYS + 1 and not month.starred:
         yield from _lacking(schedule, words[2], year)

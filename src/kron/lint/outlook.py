@@ -53,7 +53,6 @@ class Outlook:
 
     @property
     def runnable(self) -> int:
-        """How many periods can run."""
         return self.looked_at - self.excluded - self.intended
 
     @property
@@ -84,8 +83,6 @@ def outlook(schedule: Schedule, year: Year) -> Outlook:
 
 
 class _Surveyor:
-    """Goes through the times of day of one schedule and counts its periods."""
-
     def __init__(self, schedule: Schedule, year: Year) -> None:
         self._schedule = schedule
         self._year = year
@@ -101,7 +98,6 @@ class _Surveyor:
         self._known: dict[tuple[int, int], Feasibility] = {}
 
     def survey(self) -> Outlook:
-        """Count the periods of the year."""
         times_s = list(self._times())
         days = self._days
         if not self._found.is_sample:

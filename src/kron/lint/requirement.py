@@ -24,8 +24,6 @@ HEAD_BYTES = 256
 
 
 class PathKind(StrEnum):
-    """What a path leads to."""
-
     MISSING = "missing"
     DIRECTORY = "directory"
     PROGRAM = "program"

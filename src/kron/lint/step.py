@@ -44,7 +44,6 @@ class _FieldStep(Frozen):
 
     @property
     def cycle(self) -> int:
-        """How many values the range has."""
         return self.kind.high - self.kind.low + 1
 
     @property

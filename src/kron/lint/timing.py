@@ -22,7 +22,6 @@ _RARE_DAYS = 27
 
 
 def window_remarks(schedule: Schedule, year: Year) -> Iterator[Remark]:
-    """Remarks about the width of a window."""
     if schedule.width_s:
         yield from _narrow(schedule, year)
         yield from _overlapping(schedule, year)

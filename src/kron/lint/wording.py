@@ -20,7 +20,6 @@ def listed(items: Sequence[str], most: int = _LISTED) -> str:
 
 
 def clipped(text: str) -> str:
-    """A text from the user, shortened if it is very long."""
     return text if len(text) <= _CLIPPED else text[: _CLIPPED - 1] + "…"
 
 

@@ -48,8 +48,6 @@ _YEAR = Year(LEAP_YEAR)
 
 
 class Conversion(Frozen):
-    """Lines of a krontab file, and the notes about them."""
-
     lines: tuple[str, ...]
     notes: tuple[Finding, ...]
 

@@ -118,8 +118,6 @@ def read_crontab(
 
 
 class _CrontabReader:
-    """Reads the lines of one file in order; settings apply to the lines after them."""
-
     def __init__(
         self,
         path: str,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kron.core.errors import Code, ParseError, quoted
+from kron.core.errors import Code, ParseError, Problem, attempt, quoted
 from kron.core.tokens import Token
 from kron.core.zone import load_zone
 from kron.jobs.crontab.line import Setting
@@ -61,7 +61,6 @@ OF_CRON = tuple(_OF_CRON)
 HomeOf = Callable[[str], str | None]
 """From a user's name to the home directory; None if the user does not exist."""
 
-
 JobEnvironment = tuple[str, tuple[tuple[str, str], ...]]
 """The directory that a job runs in, and its variables."""
 
@@ -84,7 +83,6 @@ class Environment:
 
     @property
     def shell(self) -> str:
-        """What runs the commands."""
         return self._settings.get("SHELL", DEFAULT_SHELL)
 
     def set(self, text: str, setting: Setting, notes: Notes) -> str:
@@ -104,7 +102,11 @@ class Environment:
             fix = "write it like SHELL=/bin/bash"
             raise ParseError(text, [setting.value.problem(Code.FIELD_VALUE, message, fix=fix)])
         if name == "CRON_TZ":
-            self.zone = _zone(text, setting.value)
+            problems: list[Problem] = []
+            zone = attempt(problems, load_zone, value, setting.value.start)
+            if zone is None:
+                raise ParseError(text, problems)
+            self.zone = plain_zone(zone.key)
         if name == "HOME" and not value.startswith("/"):
             message = f"{quoted(value)} is not an absolute path: jobs run where krond does"
             notes.add(NoteCode.HOME, message, setting.value)
@@ -158,11 +160,3 @@ class Environment:
         elif home == _NO_HOME:
             message = f"the home directory of {quoted(user)} is {home}: jobs run in /"
             notes.add(NoteCode.HOME, message, place)
-
-
-def _zone(text: str, value: Token) -> str:
-    try:
-        return plain_zone(load_zone(value.text).key)
-    except ParseError as error:
-        problems = [problem.shifted(value.start) for problem in error.problems]
-        raise ParseError(text, problems) from None

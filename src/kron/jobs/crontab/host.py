@@ -69,8 +69,6 @@ def load_host(
 
 
 class _HostReader:
-    """Reads one crontab after the other and collects the results."""
-
     def __init__(self, access: FileAccess, node: str, limits: Limits, zone: str) -> None:
         self._access = access
         self._node = node
@@ -85,7 +83,7 @@ class _HostReader:
     def read_system(self, file: str, directory: str) -> None:
         """The crontabs whose lines name a user."""
         paths = [file] if os.path.lexists(file) else []
-        for path in [*paths, *self._listed(directory, _is_system_name, is_spool=False)]:
+        for path in [*paths, *self._listed(directory, _SYSTEM_NAME.fullmatch, is_spool=False)]:
             self._read(path, None)
 
     def read_users(self, directories: Sequence[str]) -> None:
@@ -106,7 +104,7 @@ class _HostReader:
                     self._read(path, user)
 
     def _listed(
-        self, directory: str, is_read: Callable[[str], bool], *, is_spool: bool
+        self, directory: str, is_read: Callable[[str], object], *, is_spool: bool
     ) -> Sequence[str]:
         try:
             read, others = list_directory(
@@ -153,10 +151,6 @@ class _HostReader:
     ) -> None:
         warning = Finding(Severity.WARNING, code, f"{what}: {why}", visible(path), fix=fix)
         self.warnings.append(warning)
-
-
-def _is_system_name(name: str) -> bool:
-    return _SYSTEM_NAME.fullmatch(name) is not None
 
 
 def _is_user_name(name: str) -> bool:

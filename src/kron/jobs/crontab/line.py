@@ -42,8 +42,6 @@ class Setting(Frozen):
 
 
 class JobLine(Frozen):
-    """A line with a time and a command."""
-
     when: Token
     """Five fields as written, or a word such as `@daily`."""
     user: Token | None

@@ -69,18 +69,16 @@ def _checked(name: str, source: str) -> str:
 
 
 class Accounts:
-    """Asks the host for each user once: a directory service may take a while to answer."""
+    """Asks the host once for each user, which may take a while. None: there is no such user."""
 
     def __init__(self) -> None:
         self._account = cache(_ask)
 
     def uid_of(self, user: str) -> int | None:
-        """The number of the user called `user`; None if it does not exist."""
         found = self._account(user)
         return None if found is None else found.pw_uid
 
     def home_of(self, user: str) -> str | None:
-        """The home directory of the user called `user`; None if it does not exist."""
         found = self._account(user)
         return None if found is None else found.pw_dir
 

@@ -58,8 +58,6 @@ _DOWNLOADERS = ("curl", "lynx", "wget")
 
 
 class Names:
-    """The names of a file, each of them used once."""
-
     def __init__(self) -> None:
         self._taken: set[str] = set()
         self._last_number: dict[str, int] = {}
@@ -77,7 +75,6 @@ class Names:
 
 
 def name_of(command: str) -> str:
-    """The name that a command suggests."""
     steps = _steps(command[:_LONGEST_COMMAND])
     if not steps:
         return _NAMELESS

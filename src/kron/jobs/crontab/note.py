@@ -13,8 +13,6 @@ from kron.jobs.finding import Finding, Severity
 
 
 class NoteCode(StrEnum):
-    """What a note is about, in one stable word."""
-
     REBOOT = "cron-reboot"
     ANACRON = "cron-anacron"
     NEVER = "cron-no-day"
@@ -39,14 +37,11 @@ class NoteCode(StrEnum):
 
 
 class Notes:
-    """Collects the notes on one line."""
-
     def __init__(self, path: str, line: int, text: str) -> None:
         self._place = (path, line)
         self._text = text
         self.found: list[Finding] = []
 
     def add(self, code: NoteCode, message: str, token: Token, fix: str = "") -> None:
-        """A note that covers `token`."""
         where = (*self._place, token.start, token.end)
         self.found.append(Finding(Severity.WARNING, code, message, *where, fix, self._text))
