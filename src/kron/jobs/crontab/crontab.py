@@ -161,10 +161,10 @@ class _CrontabReader:
             check_text(text, self._limits, "line")
             setting = read_setting(text)
             if setting is not None:
-                self._count("settings", text, setting.name)
-                entry, omitted = None, self._environment.set(text, setting, notes)
+                self._count("settings", setting.name, notes)
+                entry, omitted = None, self._environment.set(setting, notes)
             else:
-                entry = self._job(number, text, notes)
+                entry = self._job(notes)
                 omitted = "" if entry else notes.found[-1].code
         except ParseError as error:
             return self._wrong_line(number, text, error)
@@ -180,16 +180,16 @@ class _CrontabReader:
         findings = findings_of(ParseError(text, problems), path=self._path, line=number)
         return CrontabLine(number, text, findings=tuple(findings), omitted=error.code)
 
-    def _count(self, what: str, text: str, place: Token) -> None:
+    def _count(self, what: str, place: Token, notes: Notes) -> None:
         self._counts[what] += 1
         if self._counts[what] > self._limits.jobs:
             self.has_stopped = True
             message = f"there are more than {self._limits.jobs} {what}"
-            fix = "split them between files or hosts"
-            raise ParseError(text, [place.problem(Code.LIMIT, message, fix=fix)])
+            raise notes.error(Code.LIMIT, message, place, "split them between files or hosts")
 
-    def _job(self, number: int, text: str, notes: Notes) -> Entry | None:
+    def _job(self, notes: Notes) -> Entry | None:
         """The job; None if a note says why the line has none."""
+        text = notes.text
         if is_anacron(text):
             message = "this is a line of an anacrontab: a period in days, a delay, a name"
             place = Token(text.strip(" \t"), len(text) - len(text.lstrip(" \t")))
@@ -205,15 +205,14 @@ class _CrontabReader:
             raise ParseError(text, sorted(problems, key=lambda problem: problem.start))
         if schedule is None:
             return None
-        self._count("jobs", text, job.when)
-        return self._entry(number, text, job, schedule, notes)
+        self._count("jobs", job.when, notes)
+        return self._entry(job, schedule, notes)
 
     def _schedule(self, when: Token, notes: Notes, problems: list[Problem]) -> Schedule | None:
         """The schedule; None if the line has none, which a problem or a note explains."""
         if when.text == REBOOT:
             message = "krond has no jobs that run when the host starts"
-            fix = "use a systemd unit with Type=oneshot"
-            notes.add(NoteCode.REBOOT, message, when, fix)
+            notes.add(NoteCode.REBOOT, message, when, "use a systemd unit with Type=oneshot")
             return None
         text = self._schedule_text(when.text)
         schedule = self._schedules.get(text)
@@ -232,11 +231,9 @@ class _CrontabReader:
         zone = "" if self._environment.zone == "UTC" else f" @tz({self._environment.zone})"
         return f"{SHORTHANDS.get(when, when)}{zone} {POLICY}"
 
-    def _entry(
-        self, number: int, text: str, job: JobLine, schedule: Schedule, notes: Notes
-    ) -> Entry:
+    def _entry(self, job: JobLine, schedule: Schedule, notes: Notes) -> Entry:
         user = job.user.text if job.user else self._owner or ""
-        directory, variables = self._environment.of(text, user, job.user or job.when, notes)
+        directory, variables = self._environment.of(user, job.user or job.when, notes)
         shell = self._environment.shell
         name = self._names.unique(name_of(job.command))
         task = Task(
@@ -252,7 +249,7 @@ class _CrontabReader:
         )
         schedule_text = " ".join(self._schedule_text(job.when.text).split())
         identity = identity_of(self._path, name, self._node)
-        return Entry(name, identity, schedule_text, schedule, task, self._path, number)
+        return Entry(name, identity, schedule_text, schedule, task, self._path, notes.line)
 
 
 def _note_oddities(job: JobLine, notes: Notes) -> None:

@@ -85,11 +85,8 @@ class Environment:
     def shell(self) -> str:
         return self._settings.get("SHELL", DEFAULT_SHELL)
 
-    def set(self, text: str, setting: Setting, notes: Notes) -> str:
-        """Apply a setting of the line `text`.
-
-        Returns the code of its note if the setting has no effect on jobs.
-        """
+    def set(self, setting: Setting, notes: Notes) -> str:
+        """Apply a setting. Returns the code of its note if it has no effect on jobs."""
         name, value = setting.name.text, setting.value.text
         if name in LOGIN:
             if value == self._user:
@@ -100,12 +97,12 @@ class Environment:
         if name == "SHELL" and not value.startswith("/"):
             message = f"the shell {quoted(value)} is not an absolute path"
             fix = "write it like SHELL=/bin/bash"
-            raise ParseError(text, [setting.value.problem(Code.FIELD_VALUE, message, fix=fix)])
+            raise notes.error(Code.FIELD_VALUE, message, setting.value, fix)
         if name == "CRON_TZ":
             problems: list[Problem] = []
             zone = attempt(problems, load_zone, value, setting.value.start)
             if zone is None:
-                raise ParseError(text, problems)
+                raise ParseError(notes.text, problems)
             self.zone = plain_zone(zone.key)
         if name == "HOME" and not value.startswith("/"):
             message = f"{quoted(value)} is not an absolute path: jobs run where krond does"
@@ -118,20 +115,18 @@ class Environment:
         notes.add(code, message, setting.name, fix)
         return "" if name == "CRON_TZ" else code
 
-    def of(self, text: str, user: str, place: Token, notes: Notes) -> JobEnvironment:
-        """The environment of a user's job in the line `text`. An odd user is noted once."""
+    def of(self, user: str, place: Token, notes: Notes) -> JobEnvironment:
+        """The environment of a user's job. An odd user is noted once."""
         known = self._environments.get(user)
         if known is not None:
             return known
         if self._users_must_exist and user and self._home_of(user) is None:
             message = f"there is no user {quoted(user)} here"
-            fix = "create it, or name another"
-            raise ParseError(text, [place.problem(Code.FIELD_VALUE, message, fix=fix)])
+            raise notes.error(Code.FIELD_VALUE, message, place, "create it, or name another")
         self._variables += len(self._settings)
         if self._variables > MOST_VARIABLES:
             message = f"the jobs so far have more than {MOST_VARIABLES} variables between them"
-            fix = "put the settings before the jobs"
-            raise ParseError(text, [place.problem(Code.LIMIT, message, fix=fix)])
+            raise notes.error(Code.LIMIT, message, place, "put the settings before the jobs")
         home = self._settings.get("HOME")
         if home is None and user:
             home = self._home_of(user)
@@ -141,10 +136,8 @@ class Environment:
             variables["HOME"] = home
         if user:
             variables |= dict.fromkeys(LOGIN, user)
-        variables |= {
-            name: value for name, value in self._settings.items() if name not in variables
-        }
-        directory = home if home is not None and home.startswith("/") else ""
+        variables |= self._settings  # they hold no LOGNAME and no USER
+        directory = home if home and home.startswith("/") else ""
         directory = "/" if directory == _NO_HOME else directory
         self._environments[user] = directory, tuple(variables.items())
         return self._environments[user]

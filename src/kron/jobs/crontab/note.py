@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from kron.core.errors import Code, ParseError
 from kron.core.tokens import Token
 from kron.jobs.finding import Finding, Severity
 
@@ -37,11 +38,18 @@ class NoteCode(StrEnum):
 
 
 class Notes:
+    """A line of a crontab, and the notes on it."""
+
     def __init__(self, path: str, line: int, text: str) -> None:
-        self._place = (path, line)
-        self._text = text
+        self._path = path
+        self.line = line
+        self.text = text
         self.found: list[Finding] = []
 
     def add(self, code: NoteCode, message: str, token: Token, fix: str = "") -> None:
-        where = (*self._place, token.start, token.end)
-        self.found.append(Finding(Severity.WARNING, code, message, *where, fix, self._text))
+        where = (self._path, self.line, token.start, token.end)
+        self.found.append(Finding(Severity.WARNING, code, message, *where, fix, self.text))
+
+    def error(self, code: Code, message: str, token: Token, fix: str) -> ParseError:
+        """An error that covers `token`, for the caller to raise."""
+        return ParseError(self.text, [token.problem(code, message, fix=fix)])
