@@ -27,7 +27,7 @@ def job(name: str, command: str = "/bin/true") -> str:
 
 def document(text: str | bytes, limits: Limits | None = None) -> Document:
     data = text if isinstance(text, bytes) else text.encode()
-    return read_document(data, PATH, limits=limits) if limits else read_document(data, PATH)
+    return read_document(data, PATH, reader=LineReader(limits) if limits else None)
 
 
 def names(text: str | bytes) -> list[str]:

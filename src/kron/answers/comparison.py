@@ -41,8 +41,6 @@ class JobChange(Frozen):
 
 
 class Comparison(Frozen):
-    """The jobs that differ from `at_s` until `until_s`, and the number of those that do not."""
-
     changes: tuple[JobChange, ...]
     same: int
     at_s: int

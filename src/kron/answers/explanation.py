@@ -37,8 +37,6 @@ _MEANINGS = {
 
 
 class Explanation(Frozen):
-    """The period that a moment selects, with every draw of its decision."""
-
     subject: Subject
     at_s: int
     match: str

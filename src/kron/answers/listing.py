@@ -36,7 +36,6 @@ def next_cells(job: Job, decision: Decision | None, at_s: int) -> tuple[str, str
 
 
 def next_fields(decision: Decision | None) -> dict[str, str | None]:
-    """The same for JSON."""
     return {
         "next_period": None if decision is None else decision.period_id,
         "next_run": None if decision is None else to_text(due_s(decision)),

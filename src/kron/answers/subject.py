@@ -25,5 +25,4 @@ class Subject(Frozen):
 
     @property
     def place(self) -> str:
-        """`file:line`, or its origin."""
         return f"{self.path}:{self.line}" if self.path else self.origin

@@ -110,13 +110,7 @@ def load(
             failures.append(Finding.of_error(error, path))
             continue
         document = read_document(
-            data,
-            path,
-            node=node,
-            limits=limits,
-            reader=reader,
-            jobs_before=jobs,
-            progress=progress,
+            data, path, node=node, reader=reader, jobs_before=jobs, progress=progress
         )
         documents.append(document)
         jobs += len(document.entries)

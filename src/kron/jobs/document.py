@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from kron.core.errors import Code, KronError, ParseError, did_you_mean, quoted
 from kron.core.frozen import Frozen
-from kron.core.limits import DEFAULT_LIMITS, Limits
+from kron.core.limits import Limits
 from kron.jobs.entry import Entry
 from kron.jobs.finding import Finding, Severity, findings_of
 from kron.jobs.identity import identity_of
@@ -61,7 +61,6 @@ def read_document(
     path: str,
     *,
     node: str = "",
-    limits: Limits = DEFAULT_LIMITS,
     reader: LineReader | None = None,
     jobs_before: int = 0,
     progress: Callable[[int], None] | None = None,
@@ -70,10 +69,11 @@ def read_document(
 
     `jobs_before` counts the jobs of earlier files: the limit is for all of them together.
     """
+    reader = reader or LineReader()
+    limits = reader.limits
     text = read_text(data, path, limits)
     if isinstance(text, Finding):
         return Document(path, "", (), (text,))
-    reader = reader or LineReader(limits)
     scope = identity_of(path, "", node)
     entries: dict[str, Entry] = {}
     findings: list[Finding] = []

@@ -57,19 +57,16 @@ class Value(Frozen):
         """A problem of the value at its position in the line, where an escape takes two."""
         if not self.is_quoted:
             return problem.shifted(self.token.start)
-        written, start = self.token.text, self.token.start
-        places = [start + match.start() for match in _CHARACTER.finditer(written, 1)]
-        last = len(places) - 1
-        return problem.replace(
-            start=places[min(problem.start, last)], end=places[min(problem.end, last)]
-        )
+        places = [match.start() for match in _CHARACTER.finditer(self.token.text, 1)]
+        start, end = (places[min(at, len(places) - 1)] for at in (problem.start, problem.end))
+        return problem.replace(start=start, end=end).shifted(self.token.start)
 
 
 class LineReader:
     """Reads lines. Equal schedules become one value, so that many jobs need little memory."""
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
-        self._limits = limits
+        self.limits = limits
         self._schedules: dict[str, Schedule] = {}
         self._heads: set[str] = set()
 
@@ -78,7 +75,7 @@ class LineReader:
 
         `scope` is what the identity has before the name.
         """
-        check_text(text, self._limits, "line")
+        check_text(text, self.limits, "line")
         problems: list[Problem] = []
         schedule_text, fields_start = self._known_head(text) or _head(text, problems)
         values = _fields(text, fields_start, problems)
@@ -107,7 +104,7 @@ class LineReader:
         if known := self._schedules.get(key):
             return known
         try:
-            schedule = read_schedule(text, identity, self._limits)
+            schedule = read_schedule(text, identity, self.limits)
             check_open_periods(schedule, "this job")
         except ParseError as error:
             problems.extend(error.problems)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from kron.core.errors import Code, ParseError, quoted
-from kron.core.tokens import STRING, as_string
+from kron.core.tokens import STRING, Token, as_string
 
 _ESCAPE = re.compile(r"\\(.)")
 _BARE = re.compile(r'[^ \t"\\]++')
@@ -26,14 +26,10 @@ def unquoted(string: str) -> str:
         return inner
     for escape in _ESCAPE.finditer(inner):
         if escape[1] not in '"\\':
-            raise ParseError.single(
-                string,
-                Code.FIELD_FORM,
-                f'{quoted(escape[0])} is no escape: between double quotes there are \\" and \\\\',
-                start=escape.start() + 1,
-                end=escape.end() + 1,
-                fix="write \\\\ for a backslash",
-            )
+            place = Token(escape[0], escape.start() + 1)
+            shown, fix = quoted(place.text), "write \\\\ for a backslash"
+            message = f'{shown} is no escape: between double quotes there are \\" and \\\\'
+            raise ParseError(string, [place.problem(Code.FIELD_FORM, message, fix=fix)])
     return _ESCAPE.sub(r"\1", inner)
 
 

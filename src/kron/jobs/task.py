@@ -44,8 +44,6 @@ class Output(Frozen):
 
 
 class LimitedResource(StrEnum):
-    """The kernel's RLIMITs that a field can set."""
-
     NOFILE = "nofile"
     NPROC = "nproc"
     AS = "as"

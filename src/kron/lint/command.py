@@ -27,11 +27,9 @@ _MEANINGS = {
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+=")
 _PATTERN = re.compile(r"\.{0,2}/[^*]*+\*")
 _FINDS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
-_BUILTINS = frozenset(
-    (
-        *(".", "alias", "cd", "eval", "exec", "exit", "export", "for", "if", "readonly", "set"),
-        *("source", "trap", "ulimit", "umask", "unset", "until", "while", "{", "("),
-    )
+_BUILTINS = (
+    *(".", "alias", "cd", "eval", "exec", "exit", "export", "for", "if", "readonly", "set"),
+    *("source", "trap", "ulimit", "umask", "unset", "until", "while", "{", "("),
 )
 _FIX = "add shell=true to run the command with /bin/sh"
 
@@ -53,7 +51,6 @@ def shell_remarks(task: Task) -> Iterator[Remark]:
 
 
 def is_shell_word(name: str) -> bool:
-    """Whether only a shell knows the first word of a command."""
     return name in _BUILTINS or bool(_ASSIGNMENT.match(name))
 
 

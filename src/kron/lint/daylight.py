@@ -25,11 +25,11 @@ def daylight_remarks(schedule: Schedule, year: Year) -> Iterator[Remark]:
         return
     reported: set[bool] = set()
     for change in year.clock_changes(schedule.zone):
-        if hours & change.hours and change.is_gap not in reported:
-            walls_s = _matches(schedule, change)
-            if walls_s:
-                reported.add(change.is_gap)
-                yield _remark(schedule, change, walls_s)
+        if not hours & change.hours or change.is_gap in reported:
+            continue
+        if walls_s := _matches(schedule, change):
+            reported.add(change.is_gap)
+            yield _remark(schedule, change, walls_s)
 
 
 def _matches(schedule: Schedule, change: ClockChange) -> list[int]:

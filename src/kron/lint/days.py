@@ -23,23 +23,18 @@ def day_remarks(schedule: Schedule, words: list[str], year: Year) -> Iterator[Re
     if not week.starred and not month.starred:
         by_month = format_values(DAY_OF_MONTH, month.mask, steps=False)
         by_week = format_values(DAY_OF_WEEK, week.mask, steps=False)
-        yield Remark(
-            Advice.DAYS_EITHER,
-            DAY_OF_WEEK.name,
-            f"day of month and day of week are both restricted, so either is enough: days "
-            f"{by_month} and every {by_week}{_next_days(', such as', schedule, year)}",
-            f"to require both, write {by_month} {schedule.cron.month} * @only(dow={by_week})",
-        )
+        rule = "day of month and day of week are both restricted, so either is enough"
+        such_as = _next_days(", such as", schedule, year)
+        message = f"{rule}: days {by_month} and every {by_week}{such_as}"
+        fix = f"to require both, write {by_month} {schedule.cron.month} * @only(dow={by_week})"
+        yield Remark(Advice.DAYS_EITHER, DAY_OF_WEEK.name, message, fix)
     elif not month.is_every and not week.is_every:
         starred, word = (month, words[2]) if month.starred else (week, words[4])
         plain = format_values(starred.kind, starred.mask)
-        yield Remark(
-            Advice.DAYS_BOTH,
-            starred.kind.name,
-            f"{word} begins with a star, so day of month and day of week must both match"
-            f"{_next_days(': it runs on', schedule, year)}",
-            f"if either should be enough, write {plain} without a star",
-        )
+        rule = f"{word} begins with a star, so day of month and day of week must both match"
+        message = f"{rule}{_next_days(': it runs on', schedule, year)}"
+        fix = f"if either should be enough, write {plain} without a star"
+        yield Remark(Advice.DAYS_BOTH, starred.kind.name, message, fix)
 
 
 def _lacking(schedule: Schedule, word: str, year: Year) -> Iterator[Remark]:

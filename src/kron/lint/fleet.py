@@ -93,24 +93,19 @@ class Fleet:
 
     def _same_second(self, crowd: Crowd) -> Remark:
         count = len(crowd.entries)
-        return Remark(
-            Advice.FLEET_SAME_SECOND,
-            SCHEDULE,
-            f"{count:,} jobs without a window start in the same second, at "
-            f"{self._times(crowd)}: {_names(crowd)}",
-            f"spread them, for example with {_proposed(count, crowd)}",
-        )
+        what = f"{count:,} jobs without a window start in the same second"
+        message = f"{what}, at {self._times(crowd)}: {_names(crowd)}"
+        fix = f"spread them, for example with {_proposed(count, crowd)}"
+        return Remark(Advice.FLEET_SAME_SECOND, SCHEDULE, message, fix)
 
     def _crowded(self, crowd: Crowd, share: float) -> Remark:
-        schedule = crowd.entries[0].schedule
-        count = len(crowd.entries)
-        return Remark(
-            Advice.FLEET_CROWDED,
-            "@win",
-            f"{count:,} jobs share {schedule.window} at {self._times(crowd)}: in its busiest "
-            f"second {count * share:.1f} of them start on average: {_names(crowd)}",
-            "use a wider window, or a flatter distribution",
+        count, window = len(crowd.entries), crowd.entries[0].schedule.window
+        message = (
+            f"{count:,} jobs share {window} at {self._times(crowd)}: in its busiest second "
+            f"{count * share:.1f} of them start on average: {_names(crowd)}"
         )
+        fix = "use a wider window, or a flatter distribution"
+        return Remark(Advice.FLEET_CROWDED, "@win", message, fix)
 
     def _times(self, crowd: Crowd) -> str:
         minutes = [time_text(minute * 60) for minute in positions(crowd.minutes)]

@@ -60,9 +60,7 @@ class Outlook:
         """How likely a period that can run is to find no second."""
         return self.risk / self.runnable if self.runnable else 0.0
 
-    def add(
-        self, found: Feasibility, count: int, nominal_s: int, *, intended: bool = False
-    ) -> None:
+    def add(self, found: Feasibility, count: int, nominal_s: int, *, intended: bool) -> None:
         """Count periods of one class; the first of them is at `nominal_s`."""
         self.looked_at += count
         if found.unschedulable < _CERTAIN:
@@ -106,12 +104,7 @@ class _Surveyor:
                 self._weigh_days(days & span)
                 days &= ~span
         for time_s in times_s:
-            start_s = time_s + self._schedule.start_offset_s
-            first, last = start_s // DAY_S, (start_s + self._schedule.width_s) // DAY_S
-            if last - first > 1:
-                self._weigh_sample(time_s, days)
-            else:
-                self._count_classes(time_s, days, first, last)
+            self._count_classes(time_s, days)
         return self._found
 
     def _times(self) -> Iterator[int]:
@@ -126,12 +119,16 @@ class _Surveyor:
             hour, minute = divmod(index * total // count, len(minutes))
             yield hours[hour] * 3600 + minutes[minute] * 60
 
-    def _count_classes(self, time_s: int, days: int, first: int, last: int) -> None:
-        """Count the periods at one time of day, whose windows touch one day or two.
+    def _count_classes(self, time_s: int, days: int) -> None:
+        """Count the periods at one time of day.
 
-        Each of these days is allowed or not.
+        If their windows touch one day or two, each of these days is allowed or not.
         """
         start_s = time_s + self._schedule.start_offset_s
+        first, last = start_s // DAY_S, (start_s + self._schedule.width_s) // DAY_S
+        if last - first > 1:
+            self._weigh_sample(time_s, days)
+            return
         allowed, also = _shifted(self._allowed, first), _shifted(self._allowed, last)
         minute, length_s = start_s % DAY_S // 60, start_s % 60 + self._schedule.width_s
         touched = (2 << length_s // 60) - 1 << minute
@@ -147,7 +144,7 @@ class _Surveyor:
                 self._found.looked_at += alike.bit_count()
             elif accepted and alike:
                 nominal_s = self._instant(alike, time_s)
-                self._found.add(self._ask(nominal_s), alike.bit_count(), nominal_s)
+                self._found.add(self._ask(nominal_s), alike.bit_count(), nominal_s, intended=False)
             else:
                 beyond = _shifted(self._beyond, first) | _shifted(self._beyond, last)
                 for impossible, intended in ((alike & ~beyond, False), (alike & beyond, True)):

@@ -45,8 +45,6 @@ SCHEDULE = "schedule"
 
 
 class Remark(Frozen):
-    """A warning about one part of a line: the facts, and what to write instead."""
-
     advice: Advice
     part: str
     """What the line calls it: `schedule`, `hour`, `@win` or `timeout=`."""

@@ -53,7 +53,6 @@ class _FieldStep(Frozen):
 
 
 def step_remarks(schedule: Schedule, words: list[str], year: Year) -> Iterator[Remark]:
-    """A remark for each step that is uneven from one round to the next."""
     for kind, word in zip(KINDS, words, strict=True):
         step = _read(kind, word) if "/" in word else None
         if step is None:
@@ -126,14 +125,11 @@ def _restarting(schedule: Schedule, step: _FieldStep, year: Year) -> Iterator[Re
             before = days.at_or_before(to_day(following) - 1)
             after = days.at_or_after(to_day(following))
             if after - before != step.size:
-                yield Remark(
-                    Advice.STEP_RESTARTS,
-                    DAY_OF_MONTH.name,
-                    f"{step.text} starts again with each month: after {date_text(before)} comes "
-                    f"{date_text(after)}, {_counted(after - before, 'day')} later and not "
-                    f"{step.size}",
-                    _instead(step),
-                )
+                when = f"after {date_text(before)} comes {date_text(after)}"
+                gap = _counted(after - before, "day")
+                rule = f"{step.text} starts again with each month"
+                message = f"{rule}: {when}, {gap} later and not {step.size}"
+                yield Remark(Advice.STEP_RESTARTS, DAY_OF_MONTH.name, message, _instead(step))
                 return
         month = following
 

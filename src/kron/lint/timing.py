@@ -26,21 +26,15 @@ def window_remarks(schedule: Schedule, year: Year) -> Iterator[Remark]:
         yield from _narrow(schedule, year)
         yield from _overlapping(schedule, year)
     elif schedule.window.duration_ns:
-        yield Remark(
-            Advice.WINDOW_NARROW,
-            "@win",
-            f"a window of {format_duration(schedule.window.duration_ns)} has only one second to "
-            "choose from: the job always runs at the same time",
-            "widen it, for example to 5m, or leave out @win",
-        )
+        what = f"a window of {format_duration(schedule.window.duration_ns)}"
+        message = f"{what} has only one second to choose from: the job always runs at the same time"
+        fix = "widen it, for example to 5m, or leave out @win"
+        yield Remark(Advice.WINDOW_NARROW, "@win", message, fix)
     elif schedule.distribution != DEFAULT_DISTRIBUTION:
-        yield Remark(
-            Advice.WINDOW_MISSING,
-            "@dist",
-            f"{schedule.distribution} has no window to act in: the job always runs at its "
-            "nominal time",
-            "add a window, such as @win(after,15m), or leave out @dist",
-        )
+        what = str(schedule.distribution)
+        message = f"{what} has no window to act in: the job always runs at its nominal time"
+        fix = "add a window, such as @win(after,15m), or leave out @dist"
+        yield Remark(Advice.WINDOW_MISSING, "@dist", message, fix)
 
 
 def _narrow(schedule: Schedule, year: Year) -> Iterator[Remark]:
@@ -66,15 +60,13 @@ def _overlapping(schedule: Schedule, year: Year) -> Iterator[Remark]:
         return
     open_periods = schedule.nominals.count(gap.first_s - 1, gap.first_s + schedule.width_s)
     longest = duration(gap.seconds)
-    yield Remark(
-        Advice.WINDOW_OVERLAP,
-        "@win",
+    message = (
         f"the window of {duration(schedule.width_s)} is longer than the {longest} between the "
         f"periods {local_text(schedule, gap.first_s)} and {local_text(schedule, gap.second_s)} "
-        f"({schedule.zone.key}): {open_periods:,} periods are open at once and may run out of "
-        "order",
-        f"a window of at most {longest} keeps their order",
+        f"({schedule.zone.key}): {open_periods:,} periods are open at once and may run out of order"
     )
+    fix = f"a window of at most {longest} keeps their order"
+    yield Remark(Advice.WINDOW_OVERLAP, "@win", message, fix)
 
 
 def timeout_remarks(schedule: Schedule, task: Task, year: Year) -> Iterator[Remark]:
@@ -103,13 +95,12 @@ def deadline_remarks(schedule: Schedule, year: Year) -> Iterator[Remark]:
         return
     if 0 < least_spacing(year.matching_days(schedule)) < _RARE_DAYS:
         return
-    after_s = schedule.nominals.after(year.now_s)
-    following_s = schedule.nominals.after(after_s)
-    yield Remark(
-        Advice.DEADLINE_NONE,
-        SCHEDULE,
-        "without a deadline a run is lost if the host is down at its second, and after "
-        f"{local_text(schedule, after_s)} the next is due on "
-        f"{local_text(schedule, following_s)} ({schedule.zone.key})",
-        "allow late runs, for example with @policy(deadline=24h)",
+    first_s = schedule.nominals.after(year.now_s)
+    first = local_text(schedule, first_s)
+    following = local_text(schedule, schedule.nominals.after(first_s))
+    message = (
+        f"without a deadline a run is lost if the host is down at its second, and after {first} "
+        f"the next is due on {following} ({schedule.zone.key})"
     )
+    fix = "allow late runs, for example with @policy(deadline=24h)"
+    yield Remark(Advice.DEADLINE_NONE, SCHEDULE, message, fix)

@@ -27,12 +27,10 @@ job, their number grows with the square of the file's length."""
 _NO_HOME = "/nonexistent"
 """Debian's home directory for users without one. cron runs their jobs in /."""
 
+_OF_MAIL = ("MAILTO", "MAILFROM", "CONTENT_TYPE", "CONTENT_TRANSFER_ENCODING")
 _NO_MAIL = (NoteCode.MAIL, "krond sends no mail", "set stdout= and stderr= to keep the output")
 _OF_CRON: dict[str, tuple[NoteCode, str, str]] = {
-    "MAILTO": _NO_MAIL,
-    "MAILFROM": _NO_MAIL,
-    "CONTENT_TYPE": _NO_MAIL,
-    "CONTENT_TRANSFER_ENCODING": _NO_MAIL,
+    **dict.fromkeys(_OF_MAIL, _NO_MAIL),
     "RANDOM_DELAY": (
         NoteCode.DELAY,
         "cronie's random delay is not used",

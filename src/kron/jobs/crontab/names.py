@@ -27,30 +27,23 @@ _INTERPRETER = re.compile(r"(?:ba|da|k|z)?sh|(?:[a-z]++-)?(?:php|python|perl|rub
 _ADDRESS = re.compile(r"""['"]?https?://([^/?:'"]++)""")
 _EXTENSION = re.compile(r"\.(?:sh|bash|php|py|pl|rb|js)\Z")
 
-# fmt: off
 _STEPS_BEFORE = (
-    ".", ":", "[", "[[", "cd", "command", "echo", "exit", "export", "false", "mkdir", "printf",
-    "set", "sleep", "source", "test", "true", "ulimit", "umask", "which",
+    *(".", ":", "[", "[[", "cd", "command", "echo", "exit", "export", "false", "mkdir", "printf"),
+    *("set", "sleep", "source", "test", "true", "ulimit", "umask", "which"),
 )
 """Commands that prepare for another one, which tells more about the job."""
 
 _KEYWORDS = ("!", "do", "done", "elif", "else", "esac", "fi", "if", "then", "until", "while")
-# fmt: on
 
 _WRAPPERS: dict[str, tuple[str, int]] = {
-    "chronic": ("", 0),
     "chrt": ("", 1),
     "env": ("u", 0),
-    "exec": ("", 0),
     "flock": ("wE", 1),
     "ionice": ("cn", 0),
     "nice": ("n", 0),
-    "nohup": ("", 0),
-    "setsid": ("", 0),
     "sudo": ("ugh", 0),
-    "time": ("", 0),
     "timeout": ("ks", 1),
-    **dict.fromkeys(_KEYWORDS, ("", 0)),
+    **dict.fromkeys(("chronic", "exec", "nohup", "setsid", "time", *_KEYWORDS), ("", 0)),
 }
 """Words before a command: the options that take a value, and the number of arguments."""
 
