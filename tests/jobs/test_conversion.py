@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import kron
 from kron import Code, KronError
 from kron.core.duration import SECOND_NS, format_duration, parse_duration
+from kron.jobs.crontab import conversion as conversion_module
 from kron.jobs.crontab.conversion import (
     AUTO,
     PROPOSED_S,
@@ -244,9 +245,10 @@ def test_a_line_that_would_be_too_long_is_left_out() -> None:
     assert [entry.line for entry in read_back(conversion).entries] == [2]
 
 
-def test_what_no_krontab_file_could_hold_is_an_error() -> None:
+def test_what_no_krontab_file_could_hold_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conversion_module, "DEFAULT_LIMITS", kron.Limits(file_bytes=500))
     with pytest.raises(KronError) as caught:
-        convert(read_text("* * * * * y\n" * 10), limits=kron.Limits(file_bytes=500))
+        convert(read_text("* * * * * y\n" * 10))
     assert caught.value.code is Code.LIMIT
 
 

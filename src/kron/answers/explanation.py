@@ -181,13 +181,8 @@ def _draws(traced: Trace, most: int | None) -> Iterator[tuple[str, str]]:
     for number, draw in enumerate(traced.draws[:most], start=1):
         offset = format_duration(draw.offset_s * SECOND_NS)
         verdict = "accepted" if draw.rejection is None else f"rejected: {draw.rejection}"
-        yield (
-            f"draw {number}",
-            (
-                f"u = {draw.u:.10f}, x = {draw.x:.10f}: start + {offset} = "
-                f"{to_text(draw.candidate_s)}  {verdict}"
-            ),
-        )
+        place = f"start + {offset} = {to_text(draw.candidate_s)}"
+        yield f"draw {number}", f"u = {draw.u:.10f}, x = {draw.x:.10f}: {place}  {verdict}"
     if most is not None and len(traced.draws) > most:
         yield "", f"... and {len(traced.draws) - most} more (--all-draws shows them)"
     if not traced.draws:

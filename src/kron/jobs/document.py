@@ -85,7 +85,11 @@ def read_document(
             continue
         try:
             entry = reader.read(line, path=path, line=number, scope=scope)
-            _check_new(line, entry, entries, limits, jobs_before)
+            if jobs_before + len(entries) >= limits.jobs:
+                message = f"there are more than {limits.jobs} jobs"
+                raise ParseError.single(line, Code.LIMIT, message, fix="split them between hosts")
+            if entry.name in entries:
+                raise _repeated(line, entries[entry.name])
         except ParseError as error:
             errors += len(error.problems)
             if len(findings) < KEPT_FINDINGS:
@@ -98,18 +102,10 @@ def read_document(
     return Document(path, text, tuple(entries.values()), tuple(findings[:KEPT_FINDINGS]), unshown)
 
 
-def _check_new(
-    line: str, entry: Entry, entries: dict[str, Entry], limits: Limits, jobs_before: int
-) -> None:
-    if jobs_before + len(entries) >= limits.jobs:
-        message = f"there are more than {limits.jobs} jobs"
-        raise ParseError.single(line, Code.LIMIT, message, fix="split them between hosts")
-    if entry.name in entries:
-        place = field_tokens(line)["name"]
-        first = entries[entry.name].line
-        message = f"the name {quoted(entry.name)} is taken by line {first}"
-        fix = "names are unique within a file"
-        raise ParseError(line, [place.problem(Code.NAME_REPEATED, message, fix=fix)])
+def _repeated(line: str, first: Entry) -> ParseError:
+    message = f"the name {quoted(first.name)} is taken by line {first.line}"
+    place, fix = field_tokens(line)["name"], "names are unique within a file"
+    return ParseError(line, [place.problem(Code.NAME_REPEATED, message, fix=fix)])
 
 
 def read_text(data: bytes, path: str, limits: Limits) -> str | Finding:

@@ -60,7 +60,9 @@ def stage(
     try:
         try:
             _take_after(descriptor, like)
-            _write_all(descriptor, data)
+            left = memoryview(data)
+            while left:
+                left = left[os.write(descriptor, left) :]
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -107,9 +109,3 @@ def _take_after(descriptor: int, old: os.stat_result | None) -> None:
     if (old.st_uid, old.st_gid) != (own.st_uid, own.st_gid):
         os.fchown(descriptor, old.st_uid, old.st_gid)
     os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]

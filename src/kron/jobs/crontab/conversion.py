@@ -13,7 +13,7 @@ from kron.core.errors import Code, KronError
 from kron.core.frozen import Frozen
 from kron.core.gap import shortest_gap
 from kron.core.instant import DAY_S
-from kron.core.limits import DEFAULT_LIMITS, Limits
+from kron.core.limits import DEFAULT_LIMITS
 from kron.core.schedule import Schedule
 from kron.core.tokens import Token
 from kron.core.window import Mode, Window
@@ -56,22 +56,17 @@ class Conversion(Frozen):
         return "".join(f"{line}\n" for line in self.lines)
 
 
-def convert(
-    crontab: Crontab,
-    *,
-    spread: Spread = None,
-    environment: bool = True,
-    limits: Limits = DEFAULT_LIMITS,
-) -> Conversion:
+def convert(crontab: Crontab, *, spread: Spread = None, environment: bool = True) -> Conversion:
     """The same jobs as krontab lines; a `KronError` if they do not fit into a krontab file.
 
     `environment=False` leaves out what cron adds: SHELL, PATH, HOME, LOGNAME, USER and the home
     directory as the working directory. The crontab's own settings stay.
     """
+    limits = DEFAULT_LIMITS
     if isinstance(spread, int) and spread > limits.window_days * DAY_S * SECOND_NS:
         message = f"a window of {format_duration(spread)} is longer than {limits.window_days} days"
         raise KronError(Code.LIMIT, message)
-    converter = _Converter(spread, environment, limits)
+    converter = _Converter(spread, environment)
     lines: list[str] = []
     notes: list[Finding] = []
     left = limits.file_bytes
@@ -89,10 +84,9 @@ def convert(
 
 
 class _Converter:
-    def __init__(self, spread: Spread, environment: bool, limits: Limits) -> None:
+    def __init__(self, spread: Spread, environment: bool) -> None:
         self._spread = spread
         self._environment = environment
-        self._limits = limits
         self._set: set[str] = set()
         self._windows: dict[str, Window | None] = {}
 
@@ -134,8 +128,8 @@ class _Converter:
             *[("env", f"{name}={value}") for name, value in self._variables(task)],
         ]
         written = compose(self._schedule_text(entry, notes, whole), fields)
-        if len(written.encode()) > self._limits.line_bytes:
-            message = f"the line would be longer than {self._limits.line_bytes} bytes"
+        if len(written.encode()) > DEFAULT_LIMITS.line_bytes:
+            message = f"the line would be longer than {DEFAULT_LIMITS.line_bytes} bytes"
             notes.add(NoteCode.LONG_LINE, message, whole, "put the command into a script")
             return _comment(line, NoteCode.LONG_LINE)
         return written

@@ -146,12 +146,11 @@ def _check_not_meant_as_setting(text: str) -> None:
 
 
 def _check_shorthand(word: Token, problems: list[Problem]) -> None:
-    if word.text in SHORTHANDS or word.text == REBOOT:
-        return
-    known = [*SHORTHANDS, REBOOT]
-    message = f"unknown word {quoted(word.text)}: they are {', '.join(known)}, in lower case"
-    fix = did_you_mean(word.text, known)
-    problems.append(word.problem(Code.CRON_SHORTHAND, message, fix=fix))
+    known = (*SHORTHANDS, REBOOT)
+    if word.text not in known:
+        message = f"unknown word {quoted(word.text)}: they are {', '.join(known)}, in lower case"
+        fix = did_you_mean(word.text, known)
+        problems.append(word.problem(Code.CRON_SHORTHAND, message, fix=fix))
 
 
 def _five_fields(text: str, position: int, problems: list[Problem]) -> Token:
