@@ -39,6 +39,11 @@ KIB = 1024
 MOST = 64 * KIB
 
 
+def written(output: Output) -> str:
+    is_file = output.destination is Destination.FILE
+    return f"file:{output.path}" if is_file else output.destination
+
+
 def read(text: str, limits: Limits | None = None) -> Entry:
     reader = LineReader(limits) if limits else LineReader()
     return reader.read(text, path=PATH, line=7, scope=f"{PATH}:")
@@ -192,8 +197,8 @@ def test_a_random_line_says_what_it_was_made_from(line: Line) -> None:
     assert task.umask == (int(only("umask"), 8) if only("umask") else None)
     assert task.nice == (int(only("nice")) if only("nice") else None)
     assert task.env == tuple(tuple(value.split("=", 1)) for value in line.values("env"))
-    assert str(task.stdout) == only("stdout", "inherit")
-    assert str(task.stderr) == only("stderr", "inherit")
+    assert written(task.stdout) == only("stdout", "inherit")
+    assert written(task.stderr) == only("stderr", "inherit")
     assert task.timeout_ns == (kron.parse_duration(only("timeout")) if only("timeout") else None)
     assert task.grace_ns == kron.parse_duration(only("grace", "10s"))
     assert [f"limit_{resource}" for resource, _ in task.limits] == [

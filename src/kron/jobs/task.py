@@ -39,9 +39,6 @@ class Output(Frozen):
         )
         return dated.replace("{name}", name.replace("/", "-")).replace("{period}", period_id)
 
-    def __str__(self) -> str:
-        return f"file:{self.path}" if self.destination is Destination.FILE else self.destination
-
 
 class LimitedResource(StrEnum):
     NOFILE = "nofile"

@@ -125,7 +125,7 @@ class _Converter:
             ("shell", "true" if shell == DEFAULT_SHELL else shell),
             *([("user", task.user)] if task.user else []),
             *([("cwd", task.cwd)] if task.cwd and self._carries("HOME") else []),
-            *[("env", f"{name}={value}") for name, value in self._variables(task)],
+            *[("env", f"{name}={value}") for name, value in task.env if self._sets(name, task)],
         ]
         written = compose(self._schedule_text(entry, notes, whole), fields)
         if len(written.encode()) > DEFAULT_LIMITS.line_bytes:
@@ -134,15 +134,10 @@ class _Converter:
             return _comment(line, NoteCode.LONG_LINE)
         return written
 
-    def _variables(self, task: Task) -> list[tuple[str, str]]:
-        """The variables of a line. A setting for cron is kept only if the command uses it."""
-        return [
-            (name, value)
-            for name, value in task.env
-            if _VARIABLE.fullmatch(name)
-            and (name not in OF_CRON or name in task.command)
-            and self._carries(name)
-        ]
+    def _sets(self, name: str, task: Task) -> bool:
+        """Whether a line sets a variable: a setting for cron only if the command uses it."""
+        is_used = name not in OF_CRON or name in task.command
+        return is_used and self._carries(name) and bool(_VARIABLE.fullmatch(name))
 
     def _carries(self, name: str) -> bool:
         """Whether lines repeat this variable that cron gives to every job."""
