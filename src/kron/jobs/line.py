@@ -272,8 +272,7 @@ def _argv(command: Value, shell: str, problems: list[Problem]) -> tuple[str, ...
         problems.extend(map(command.placed, error.problems))
         return ()
     if not words[0]:
-        message = "the name of the program is empty"
-        problems.append(command.token.problem(Code.FIELD_VALUE, message))
+        problems.append(command.token.problem(Code.FIELD_VALUE, "the name of the program is empty"))
     return words
 
 

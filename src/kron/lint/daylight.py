@@ -55,14 +55,10 @@ def _remark(schedule: Schedule, change: ClockChange, walls_s: list[int]) -> Rema
     if not schedule.cron.is_fixed:
         star = "minute" if schedule.cron.minute.starred else "hour"
         then = f"{then}, because the {star} begins with a star"
-    return Remark(
-        advice,
-        HOUR.name,
-        f"{listed(list(map(_clock, walls_s)))} {what} on {date_text(walls_s[0] // DAY_S)} in "
-        f"{schedule.zone.key}, where clocks go {clocks}: {then}",
-        f"if this matters, choose a time before {first} or from {end} on, or leave out @tz to use "
-        "UTC",
-    )
+    times, day = listed(list(map(_clock, walls_s))), date_text(walls_s[0] // DAY_S)
+    message = f"{times} {what} on {day} in {schedule.zone.key}, where clocks go {clocks}: {then}"
+    instead = f"choose a time before {first} or from {end} on, or leave out @tz to use UTC"
+    return Remark(advice, HOUR.name, message, f"if this matters, {instead}")
 
 
 def _in_gap(schedule: Schedule, change: ClockChange, *, many: bool) -> str:

@@ -190,11 +190,9 @@ class Requirements:
         if not newline and len(head) >= HEAD_BYTES:
             return None  # longer than what was read
         if line.endswith(b"\r"):
-            return (
-                "has a carriage return after its #! line, as on Windows: the kernel reads it as a "
-                "part of the interpreter's name",
-                "remove it: sed -i 's/\\r$//'",
-            )
+            what = "has a carriage return after its #! line, as on Windows"
+            message = f"{what}: the kernel reads it as a part of the interpreter's name"
+            return message, "remove it: sed -i 's/\\r$//'"
         words = line.decode(errors="replace").split()
         if not words:
             return "names no interpreter after its #!", "begin it with #!/bin/sh"
@@ -215,11 +213,9 @@ class Requirements:
             path = f"{directory.rstrip('/')}/{names[0]}"
             if not path.startswith("/") or self._look(path) in (PathKind.PROGRAM, PathKind.HIDDEN):
                 return None
-        return (
-            f"needs the interpreter {quoted(names[0])}, which is not on the search path "
-            f"{quoted(search)}",
-            "install it, or set the search path with env=PATH=...",
-        )
+        what = f"needs the interpreter {quoted(names[0])}"
+        message = f"{what}, which is not on the search path {quoted(search)}"
+        return message, "install it, or set the search path with env=PATH=..."
 
 
 def _fixed_directory(path: str) -> str:

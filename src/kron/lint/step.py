@@ -91,15 +91,11 @@ def _uneven(step: _FieldStep) -> Remark:
     kind, cycle = step.kind, step.cycle
     unit = "day" if kind is DAY_OF_WEEK else kind.name
     first, last = (_NAMED[kind].format(kind.spelled(value)) for value in (step.first, step.last))
-    message = (
-        f"{step.text} is uneven: after {last} comes {first}, {_counted(step.wrap, unit)} later and "
-        f"not {step.size}"
-    )
+    when = f"after {last} comes {first}, {_counted(step.wrap, unit)} later"
+    message = f"{step.text} is uneven: {when} and not {step.size}"
     if step.size > cycle:
-        message = (
-            f"{step.text} is larger than its range of {cycle} {unit}s: only {first} matches, every "
-            f"{cycle} {unit}s and not every {step.size}"
-        )
+        what = f"{step.text} is larger than its range of {cycle} {unit}s"
+        message = f"{what}: only {first} matches, every {cycle} {unit}s and not every {step.size}"
     return Remark(Advice.STEP_UNEVEN, kind.name, message, _even(step))
 
 

@@ -78,15 +78,14 @@ def timeout_remarks(schedule: Schedule, task: Task, year: Year) -> Iterator[Rema
     if gap is None:
         return
     lost = schedule.nominals.count(gap.first_s, gap.first_s + timeout_s - 1)
-    yield Remark(
-        Advice.TIMEOUT_LONG,
-        "timeout=",
+    shortest, which = duration(gap.seconds), "period" if lost == 1 else f"{lost:,} periods"
+    message = (
         f"a run may take {format_duration(task.timeout_ns)}, but periods are as little as "
-        f"{duration(gap.seconds)} apart ({local_text(schedule, gap.first_s)}, "
-        f"{schedule.zone.key}): with concurrency=forbid, a run that hangs skips the next "
-        f"{'period' if lost == 1 else f'{lost:,} periods'}",
-        f"shorten it to {duration(gap.seconds)}, or choose @policy(concurrency=replace) or allow",
+        f"{shortest} apart ({local_text(schedule, gap.first_s)}, {schedule.zone.key}): with "
+        f"concurrency=forbid, a run that hangs skips the next {which}"
     )
+    fix = f"shorten it to {shortest}, or choose @policy(concurrency=replace) or allow"
+    yield Remark(Advice.TIMEOUT_LONG, "timeout=", message, fix)
 
 
 def deadline_remarks(schedule: Schedule, year: Year) -> Iterator[Remark]:

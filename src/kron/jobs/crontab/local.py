@@ -49,15 +49,13 @@ def plain_zone(name: str) -> str:
 
 def _first_line(localtime: str, timezone: str) -> str:
     try:
-        with open(timezone, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
-            return file.readline(_LONGEST_NAME).strip()
+        with open(timezone, encoding="utf-8", errors="replace") as opened:  # noqa: PTH123
+            return opened.readline(_LONGEST_NAME).strip()
     except OSError as error:
-        raise KronError(
-            Code.ZONE_UNKNOWN,
-            f"the name of this host's time zone is not known: {localtime} is not a link into a "
-            f"time zone database, and {timezone} cannot be read: {error.strerror}",
-            fix=_OTHERWISE,
-        ) from None
+        link = f"{localtime} is not a link into a time zone database"
+        file = f"{timezone} cannot be read: {error.strerror}"
+        message = f"the name of this host's time zone is not known: {link}, and {file}"
+        raise KronError(Code.ZONE_UNKNOWN, message, fix=_OTHERWISE) from None
 
 
 def _checked(name: str, source: str) -> str:
