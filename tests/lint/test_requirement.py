@@ -85,6 +85,7 @@ HOST = FakeHost(
         pytest.param("command=/opt/pipe", [Advice.COMMAND_NOT_EXECUTABLE], id="a pipe"),
         pytest.param("command=/opt/perl", [Advice.COMMAND_INTERPRETER], id="no interpreter"),
         pytest.param("command=/opt/ruby", [Advice.COMMAND_INTERPRETER], id="env will not find it"),
+        pytest.param("command=/opt/ruby env=PATH=:/bin", [], id="env may find it where the run is"),
         pytest.param(
             "command=/opt/py env=PATH=/opt", [Advice.COMMAND_INTERPRETER], id="env on its own path"
         ),

@@ -40,6 +40,7 @@ _Lack = tuple[Advice, str, str]
 """What is missing, in words, and the fix."""
 
 _ACCOUNTS = {"user": Advice.USER_UNKNOWN, "group": Advice.GROUP_UNKNOWN}
+_USABLE = (PathKind.PROGRAM, PathKind.HIDDEN)
 _UNFIT = {
     PathKind.DIRECTORY: ("is a directory", "name a program in it"),
     PathKind.OTHER: ("is not a regular file", "name a program"),
@@ -200,7 +201,7 @@ class Requirements:
             return self._through_env(words[1:], search)
         if not words[0].startswith("/"):
             return f"has a relative interpreter, {quoted(words[0])}", "write its absolute path"
-        if self._look(words[0]) not in (PathKind.PROGRAM, PathKind.HIDDEN):
+        if self._look(words[0]) not in _USABLE:
             return f"needs the interpreter {quoted(words[0])}, which does not exist", "install it"
         return None
 
@@ -211,7 +212,8 @@ class Requirements:
             return None
         for directory in search.split(":"):
             path = f"{directory.rstrip('/')}/{names[0]}"
-            if not path.startswith("/") or self._look(path) in (PathKind.PROGRAM, PathKind.HIDDEN):
+            # A directory that is relative, or '', depends on where the run is.
+            if not directory.startswith("/") or self._look(path) in _USABLE:
                 return None
         what = f"needs the interpreter {quoted(names[0])}"
         message = f"{what}, which is not on the search path {quoted(search)}"
