@@ -75,7 +75,6 @@ class Client:
     async def get(
         self, resource: Resource, namespace: str, name: str, *, timeout_s: float = _REQUEST_S
     ) -> Object:
-        """The object of this name."""
         path = resource.path(namespace, name)
         return await self._object("get", resource, path, timeout_s=timeout_s)
 
@@ -332,7 +331,6 @@ async def _refused(verb: str, resource: Resource, answer: aiohttp.ClientResponse
 
 
 def _object_of(what: str, data: bytes, *, is_write: bool) -> Object:
-    """The object in the body of an answer."""
     obj = json_object(data)
     if obj is None:
         why = f"the answer is not a JSON object, it begins {data[:60]!r}"

@@ -16,8 +16,6 @@ _MOST_BYTES = 4 * 1024 * 1024
 
 
 class Credential(Frozen):
-    """What a request presents."""
-
     token: str = ""
     certificate: bytes = b""
     key: bytes = b""
@@ -76,13 +74,11 @@ class StoredCredentials(Frozen, Credentials):
     clock: Clock
 
     def is_fresh(self, credential: Credential) -> bool:
-        """For a minute if it is in files, else always."""
         if not (self.token.path or self.certificate.path or self.key.path):
             return True
         return self.clock.monotonic_ns() - credential.read_ns < _REREAD_NS
 
     async def read(self) -> Credential:
-        """Read the files, if it is in files."""
         return Credential(
             token_text(self.token.read(), self.token.name),
             self.certificate.read(),

@@ -39,7 +39,6 @@ class Lease(Frozen):
 
     @property
     def spec(self) -> Object:
-        """Everything but its metadata."""
         return member(self.obj, "spec")
 
     @property
@@ -78,8 +77,6 @@ def _time(now_ns: int) -> str:
 
 
 class Election:
-    """One candidate for one lease."""
-
     def __init__(
         self,
         client: Client,

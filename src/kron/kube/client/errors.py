@@ -29,8 +29,6 @@ _LONGEST_WAIT_S = 3_600.0
 
 
 class ApiError(KronError):
-    """A request that failed."""
-
     def __init__(
         self,
         status: int,

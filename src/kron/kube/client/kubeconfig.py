@@ -39,11 +39,9 @@ class Section(Frozen):
     values: Object
 
     def where(self, key: str) -> str:
-        """The place of `key`, for messages."""
         return ": ".join(filter(None, (visible(self.path), self.place, key)))
 
     def error(self, key: str, message: str, fix: str = "") -> KronError:
-        """What is wrong with `key`."""
         return KronError(Code.CLUSTER, f"{self.where(key)}: {message}", fix)
 
     def get(self, key: str, kind: type[Value]) -> Value | None:
@@ -94,8 +92,6 @@ class Section(Frozen):
 
 
 class Kubeconfig(Frozen):
-    """What one or more files say together."""
-
     paths: tuple[str, ...]
     named: dict[str, dict[str, Section]]
     """The clusters, users and contexts: by kind, then by name."""
@@ -103,7 +99,6 @@ class Kubeconfig(Frozen):
     """The name of the current context, or ''."""
 
     def find(self, kind: str, name: str, wanted_by: str) -> Section:
-        """The cluster, user or context of this name."""
         sections = self.named[kind]
         if name in sections:
             return sections[name]

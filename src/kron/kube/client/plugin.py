@@ -45,16 +45,13 @@ class Plugin(Frozen, Credentials):
     clock: Clock = Clock()
 
     def is_fresh(self, credential: Credential) -> bool:
-        """Until shortly before it expires."""
         expires_ns = credential.expires_ns
         return expires_ns is None or self.clock.now_ns() < expires_ns - _MARGIN_NS
 
     async def read(self) -> Credential:
-        """Run the program."""
         return _credential(self, await _run(self), self.clock.monotonic_ns())
 
     def error(self, message: str) -> KronError:
-        """What this plugin does wrong."""
         command = quoted(self.command)
         fix = f"run {command} by hand, and read its messages"
         return KronError(Code.CLUSTER, f"{self.place}: exec: {command} {message}", fix=fix)

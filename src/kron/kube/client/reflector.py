@@ -63,7 +63,6 @@ class Backoff:
         self._next_s = _FIRST_S
 
     def reset(self) -> None:
-        """Begin with the shortest wait again, after a success."""
         self._next_s = _FIRST_S
 
     def next_s(self, asked_s: float | None = None) -> float:
@@ -200,7 +199,6 @@ class Reflector:
         return 0.0 if has_worked else self._backoff.next_s()
 
     def _take(self, kind: str, obj: Object) -> None:
-        """Take an event of a watch."""
         if kind == "BOOKMARK":
             self._version = self._latest = _version(self._resource, obj)
             return
@@ -239,7 +237,6 @@ class Reflector:
         return "error", wait_s
 
     def _identity(self, obj: Object) -> tuple[Key, str]:
-        """The namespace and name of an object, and its version."""
         try:
             metadata = obj["metadata"]
             name, namespace = metadata["name"], metadata.get("namespace", "")

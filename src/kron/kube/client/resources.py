@@ -39,7 +39,6 @@ def _segment(name: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text as a part of a URL."""
     from urllib.parse import quote
 
     return quote(text, safe="", errors="surrogatepass")

@@ -45,8 +45,6 @@ class Session:
 
 
 class Sessions:
-    """The session to use now."""
-
     def __init__(self, access: Access, user_agent: str) -> None:
         self._access = access
         self._user_agent = user_agent
@@ -65,7 +63,6 @@ class Sessions:
         return await asyncio.shield(self._signing_in)
 
     async def close(self) -> None:
-        """Close every connection."""
         if self._signing_in is not None:
             self._signing_in.cancel()
             await asyncio.wait([self._signing_in])

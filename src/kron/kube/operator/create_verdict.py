@@ -11,8 +11,6 @@ _REFUSALS = frozenset((400, 404, 405, 406, 413, 415, 422))
 
 
 class Verdict(StrEnum):
-    """Whether it is worth another try."""
-
     EXISTS = "exists"
     """A Job of that name exists. The caller has to find out whose it is."""
     AGAIN = "again"
@@ -22,7 +20,6 @@ class Verdict(StrEnum):
 
 
 def judge(error: ApiError) -> Verdict:
-    """What to do after this answer."""
     if error.status == CONFLICT and error.reason == "AlreadyExists":
         return Verdict.EXISTS
     # An answer without a reason is not the API server's: a load balancer's 404 will pass.

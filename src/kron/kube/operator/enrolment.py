@@ -35,8 +35,6 @@ _BEFORE_ALL = "1"
 
 
 class ClusterEnrolment:
-    """Takes KronJobs in, lets them change, and lets them go."""
-
     def __init__(
         self,
         roster: ClusterRoster,
@@ -64,7 +62,6 @@ class ClusterEnrolment:
         self._may_act = may_act
 
     def put(self, obj: Object) -> None:
-        """A KronJob is new or has changed."""
         metadata = read_metadata(obj)
         member = self._roster.get((metadata.namespace, metadata.name))
         if member is not None and member.metadata.uid != metadata.uid:
@@ -97,7 +94,6 @@ class ClusterEnrolment:
             self._remove(member)
 
     def keep(self, names: set[Key], namespace: str | None) -> None:
-        """The API server has these and no others."""
         for member in self._roster:
             if namespace in (None, member.metadata.namespace) and member.key not in names:
                 self._remove(member)
@@ -160,7 +156,6 @@ class ClusterEnrolment:
         return was_frozen  # a person removed the ledger that could not be read
 
     def _configure(self, member: ClusterMember, obj: Object) -> None:
-        """Configure a member as its spec says."""
         member.invalid = ""
         try:
             kronjob: KronJob | None = read_kronjob(obj)
@@ -229,14 +224,12 @@ class Jobs:
         self._is_leading = is_leading
 
     def put(self, obj: Object) -> None:
-        """A Job is new or has changed."""
         self._changed(self._roster.put_run(read_run(obj)))
 
     def drop(self, obj: Object) -> None:
         self._changed(self._roster.drop_run(read_run(obj)))
 
     def keep(self, names: set[Key], namespace: str | None) -> None:
-        """The API server has these and no others."""
         for member in self._roster.keep_runs(names, namespace):
             self._changed(member)
 

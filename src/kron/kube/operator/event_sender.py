@@ -32,8 +32,6 @@ _MOST_REMEMBERED = 10_000
 
 
 class EventSender:
-    """Creates Events about KronJobs."""
-
     def __init__(
         self,
         client: Client,
@@ -76,7 +74,6 @@ class EventSender:
         self._arrived.set()
 
     async def run(self) -> None:
-        """Send Events until cancelled."""
         loop = asyncio.get_running_loop()
         allowance = float(BURST)
         counted_at = loop.time()

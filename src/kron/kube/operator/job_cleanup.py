@@ -47,13 +47,11 @@ class JobCleanup:
         self._work = asyncio.Event()
 
     def touch(self, member: ClusterMember) -> None:
-        """It may have too many Jobs."""
         if surplus(member):
             self._waiting[member] = None
             self._work.set()
 
     async def run(self) -> None:
-        """Delete what is to be deleted, until cancelled."""
         try:
             while True:
                 await self._work.wait()

@@ -57,18 +57,15 @@ class ClusterMember(TrackedJob[PendingJob]):
 
     @property
     def entry(self) -> KronJob:
-        """The KronJob as log lines name it."""
         assert self.kronjob is not None  # it can run, or could when its period was decided on
         return self.kronjob
 
     @property
     def job(self) -> Job | None:
-        """What the engine needs to know of it; None while nothing may be done for it."""
         return self.kronjob.job if self.kronjob is not None and self.can_run else None
 
     @property
     def key(self) -> tuple[str, str]:
-        """Its namespace and its name."""
         return self.metadata.namespace, self.metadata.name
 
     @property
@@ -77,7 +74,6 @@ class ClusterMember(TrackedJob[PendingJob]):
         return self.kronjob is not None and not self.frozen and not self.metadata.is_deleting
 
     def own_runs(self) -> list[JobRun]:
-        """The Jobs that it owns."""
         return [run for run in self.runs.values() if run.owner_uid == self.metadata.uid]
 
     def active_runs(self) -> list[JobRun]:
@@ -87,7 +83,6 @@ class ClusterMember(TrackedJob[PendingJob]):
 
     @property
     def active_run(self) -> str:
-        """The Job that exists or is being made, the latest of several; '' if none is."""
         if self.pending:
             return job_name(self.metadata.name, self.pending[-1].period)
         active = self.active_runs()
@@ -135,7 +130,6 @@ class ClusterMember(TrackedJob[PendingJob]):
         return found
 
     def status(self, now_s: int) -> Status:
-        """Its status as it should be."""
         if self.frozen and self.stored is not None:
             return self.stored.replace(conditions=conditions(self, now_s))
         active = self.active_runs()[:MOST_ACTIVE]

@@ -30,7 +30,6 @@ class Metrics:
         self._lateness_sum_s = 0.0
 
     def ended(self, outcome: Outcome, count: int = 1) -> None:
-        """Periods have ended with this outcome."""
         self._runs[outcome] += count
 
     def started(self, late_s: float) -> None:
@@ -53,7 +52,6 @@ class Metrics:
         self._dropped += 1
 
     def text(self) -> str:
-        """All of it, as Prometheus reads it."""
         return "".join(f"{line}\n" for line in self._lines())
 
     def _lines(self) -> Iterator[str]:

@@ -41,8 +41,6 @@ AT_ONCE = 100
 
 
 class Operator:
-    """One replica."""
-
     def __init__(
         self,
         settings: OperatorSettings,

@@ -52,7 +52,6 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
     # What the scheduler announces
 
     def settled(self, job: ClusterMember, end: Settle, now_s: int) -> None:
-        """A period ended without a Job."""
         entry, active_job = job.entry, job.active_run
 
         def announce() -> None:
@@ -65,7 +64,6 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
         self._statuses.then(job, announce)
 
     def settled_many(self, job: ClusterMember, end: SettleMany, now_s: int) -> None:
-        """Many periods were missed."""
         entry = job.entry
 
         def announce() -> None:
@@ -78,7 +76,6 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
         self._statuses.then(job, announce)
 
     def suspended(self, job: ClusterMember, *, suspend: bool) -> None:
-        """The KronJob was suspended, or resumed."""
         super().suspended(job, suspend=suspend)
         reason = "Suspended" if suspend else "Resumed"
         message = f"Scheduling is {reason.lower()}"
@@ -87,7 +84,6 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
     # What becomes of a Job
 
     def created(self, pending: PendingJob, run: JobRun) -> None:
-        """Its Job was made."""
         member, chosen_s = pending.member, pending.intent.chosen_s
         self._metrics.started(self._clock.now_ns() / SECOND_NS - chosen_s)
         self._executed(pending, run)
@@ -96,7 +92,6 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
         self._events.say(member, "Normal", "JobCreated", message)
 
     def found(self, pending: PendingJob, run: JobRun) -> None:
-        """Its Job existed already."""
         self._metrics.ended(Outcome.EXECUTED)
         self._executed(pending, run)
         self._log(Event.JOB_EXISTS, pending, job=run.name, uid=run.uid)
@@ -153,7 +148,6 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
         self.ended(pending, Outcome.MISSED, trouble.message)
 
     def _in_trouble(self, pending: PendingJob, trouble: Trouble, level: Level) -> None:
-        """Report a problem that people can fix."""
         member = pending.member
         member.trouble = trouble
         if member.kronjob is not None:

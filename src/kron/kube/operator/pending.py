@@ -52,7 +52,6 @@ class PendingJob(Pending):
 
     @property
     def nominal_s(self) -> int:
-        """The nominal instant of its period."""
         return self.intent.nominal_s
 
     @property

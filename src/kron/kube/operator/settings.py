@@ -15,8 +15,6 @@ DEFAULT_HTTP = "127.0.0.1:8080"
 
 
 class OperatorSettings(Frozen):
-    """How the operator runs."""
-
     identity: str
     """Which of several replicas it is."""
     lease_namespace: str

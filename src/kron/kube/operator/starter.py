@@ -44,8 +44,6 @@ class NotLeadingError(Exception):
 
 
 class JobStarter:
-    """Makes Jobs, trying again while they are in time."""
-
     def __init__(
         self,
         client: Client,
@@ -78,7 +76,6 @@ class JobStarter:
     def pending(
         self, job: ClusterMember, intent: Intent, latest_s: int, *, replaces: bool
     ) -> PendingJob:
-        """The Job of a period, to be made while it is in time."""
         return PendingJob(job, intent, latest_s, replaces=replaces)
 
     def request(self, job: ClusterMember, pending: PendingJob) -> None:
@@ -101,11 +98,9 @@ class JobStarter:
         self.wake(job)
 
     def adopt(self, job: ClusterMember, run: Sighting) -> None:
-        """A Job exists that the ledger did not know."""
         self._outcomes.adopted(job, run)
 
     def conclude(self, job: ClusterMember, end: Conclude) -> None:
-        """A Job that an operator before this one was to make will not be made."""
         self._outcomes.concluded(job, end)
 
     # Tasks
@@ -188,7 +183,6 @@ class JobStarter:
         return True
 
     async def _delete(self, pending: PendingJob, run: JobRun) -> ApiError | None:
-        """Have an active Job deleted."""
         self._check_leading()
         try:
             await self._client.delete(

@@ -33,8 +33,6 @@ _LOOK_S = 0.01
 
 
 class StatusWriter:
-    """Keeps the statuses that the API server has up to date."""
-
     def __init__(
         self,
         client: Client,
@@ -51,7 +49,6 @@ class StatusWriter:
         self._see = see
         """Takes a KronJob as the API server has it."""
         self._stored = stored
-        """Called when a status has been stored."""
         self._dirty: dict[ClusterMember, None] = {}
         self._announcements: dict[ClusterMember, list[Callable[[], None]]] = {}
         """What is announced of a KronJob once its status is stored."""
@@ -69,7 +66,6 @@ class StatusWriter:
 
     @property
     def waiting(self) -> int:
-        """How many statuses are to be written."""
         return len(self._dirty) + len(self._busy)
 
     def changed(self, job: ClusterMember, *, is_proven: bool = False) -> None:
@@ -77,7 +73,6 @@ class StatusWriter:
         self.touch(job)
 
     def touch(self, member: ClusterMember, delay_s: float = 0.0) -> None:
-        """Something about its status has changed."""
         if member.is_gone:
             return
         if delay_s:
@@ -107,7 +102,6 @@ class StatusWriter:
             self.is_idle.clear()
 
     def let_go(self) -> None:
-        """The Job was tried."""
         self._held -= 1
         if not self._held:
             self._lose_patience()
