@@ -311,11 +311,11 @@ def test_a_list_comes_in_pages_of_one_version() -> None:
         async with FakeServer(*pages) as server, server.client() as client:
             found = [
                 (items, version)
-                async for items, version in client.pages(JOBS, None, selector="a=b", limit=1)
+                async for items, version in client.pages(JOBS, None, selector="a=b")
             ]
         assert found == [([made("a", 1)], "7"), ([made("b", 2)], "7")]
         first, second = server.requests
-        assert (first.query["limit"], first.query["labelSelector"]) == ("1", "a=b")
+        assert (first.query["limit"], first.query["labelSelector"]) == ("500", "a=b")
         assert "resourceVersion" not in first.query  # so the list is consistent
         assert second.query["continue"] == "t+/= 1"
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kron.kube.client.client import Client
-from kron.kube.client.errors import ApiError
+from kron.kube.client.errors import MALFORMED, NO_ANSWER, SILENT, ApiError
 from kron.kube.client.reflector import Backoff, Reflector, is_newer
 from kron.kube.client.resources import JOBS
 from tests.kube.client.server import (
@@ -81,7 +81,8 @@ class Scene:
     def __init__(self, server: FakeServer, client: Client, silence_s: float) -> None:
         self.server = server
         self.cache = Cache()
-        self.restarts: list[str] = []
+        self.failures: list[tuple[int, str]] = []
+        """The status and the reason of each."""
         self.backoff = CountedBackoff()
         self.reflector = Reflector(
             client,
@@ -89,7 +90,7 @@ class Scene:
             "ns",
             self.cache,
             silence_s=silence_s,
-            observe_restart=lambda reason, _: self.restarts.append(reason),
+            observe_failure=lambda error: self.failures.append((error.status, error.reason)),
             backoff=self.backoff,
         )
 
@@ -137,60 +138,68 @@ def test_a_list_is_put_and_kept_before_anybody_is_told_that_it_is_synced() -> No
 
 
 @pytest.mark.parametrize(
-    ("watch", "asked", "restarts"),
+    ("watch", "asked", "failures"),
     [
-        pytest.param(stream(("ADDED", made("b", 7))), "watch 7", ["end"], id="ended"),
+        pytest.param(stream(("ADDED", made("b", 7))), "watch 7", [], id="ended"),
         pytest.param(
             stream(("ADDED", made("b", 7)), ("BOOKMARK", made("", 20))),
             "watch 20",
-            ["end"],
+            [],
             id="after-a-bookmark",
         ),
         pytest.param(
             stream(("ADDED", made("b", 7)), b'{"type":"ADDED","object":{"meta', end="cut"),
             "watch 7",
-            ["error"],
+            [(0, NO_ANSWER)],
             id="cut-in-a-line",
         ),
-        pytest.param(stream(), "watch 5", ["end"], id="ended-at-once"),
-        pytest.param(stream(end="cut"), "watch 5", ["error"], id="cut-at-once"),
-        pytest.param(status(500, "InternalError", "x"), "watch 5", ["error"], id="500"),
-        pytest.param(status(429, "TooManyRequests", "x"), "watch 5", ["error"], id="429"),
-        pytest.param(raw(b"<html>", 503), "watch 5", ["error"], id="503-page"),
+        pytest.param(stream(), "watch 5", [], id="ended-at-once"),
+        pytest.param(stream(end="cut"), "watch 5", [(0, NO_ANSWER)], id="cut-at-once"),
+        pytest.param(
+            status(500, "InternalError", "x"), "watch 5", [(500, "InternalError")], id="500"
+        ),
+        pytest.param(
+            status(429, "TooManyRequests", "x"), "watch 5", [(429, "TooManyRequests")], id="429"
+        ),
+        pytest.param(raw(b"<html>", 503), "watch 5", [(503, "")], id="503-page"),
     ],
 )
 def test_a_watch_that_ends_is_resumed_from_the_last_version(
-    watch: Answer, asked: str, restarts: list[str]
+    watch: Answer, asked: str, failures: list[tuple[int, str]]
 ) -> None:
     async def test() -> None:
         async with scene(page([A], 5), watch, GOING_ON) as s:
             await s.server.wait_for_requests(3)
             assert s.asked() == ["list", "watch 5", asked]
-            assert s.restarts == restarts
+            assert s.failures == failures
 
     run(test())
 
 
 @pytest.mark.parametrize(
-    ("watch", "restart"),
+    ("watch", "failure"),
     [
-        pytest.param(status(410, "Expired", "too old"), "expired", id="410"),
-        pytest.param(stream(expired_event()), "expired", id="410-as-event"),
-        pytest.param(status(504, "Timeout", "Too large version"), "error", id="future-version"),
-        pytest.param(status(403, "Forbidden", "no"), "error", id="forbidden"),
-        pytest.param(stream(b"<html>\n"), "error", id="junk"),
-        pytest.param(stream(("ADDED", {"kind": "Job"})), "error", id="no-name"),
-        pytest.param(stream(("BOOKMARK", {"metadata": 1})), "error", id="no-version"),
-        pytest.param(stream(end="stall"), "silent", id="silent"),
+        pytest.param(status(410, "Expired", "too old"), (410, "Expired"), id="410"),
+        pytest.param(stream(expired_event()), (410, "Expired"), id="410-as-event"),
+        pytest.param(
+            status(504, "Timeout", "Too large version"), (504, "Timeout"), id="future-version"
+        ),
+        pytest.param(status(403, "Forbidden", "no"), (403, "Forbidden"), id="forbidden"),
+        pytest.param(stream(b"<html>\n"), (0, MALFORMED), id="junk"),
+        pytest.param(stream(("ADDED", {"kind": "Job"})), (0, MALFORMED), id="no-name"),
+        pytest.param(stream(("BOOKMARK", {"metadata": 1})), (0, MALFORMED), id="no-version"),
+        pytest.param(stream(end="stall"), (0, SILENT), id="silent"),
     ],
 )
-def test_a_version_that_is_no_use_is_replaced_by_a_list(watch: Answer, restart: str) -> None:
+def test_a_version_that_is_no_use_is_replaced_by_a_list(
+    watch: Answer, failure: tuple[int, str]
+) -> None:
     async def test() -> None:
         lists = page([A, B], 5), watch, page([B, C], 9)
-        async with scene(*lists, silence_s=0.1 if restart == "silent" else 5) as s:
+        async with scene(*lists, silence_s=0.1 if failure == (0, SILENT) else 5) as s:
             await s.server.wait_for_requests(4)
             assert s.asked() == ["list", "watch 5", "list", "watch 9"]
-            assert s.restarts[0] == restart
+            assert s.failures[0] == failure
             assert s.cache.versions == {"b": 2, "c": 3}
             # b has not changed, so the sink does not get it again.
             assert s.cache.calls[3:] == ["put c@3", "keep b c of ns"]
@@ -216,7 +225,7 @@ def test_a_server_that_is_gone_for_a_while_is_asked_again_and_again() -> None:
         async with scene(*gone, page([A], 5), GOING_ON) as s:
             await s.reflector.synced.wait()
             assert s.cache.versions == {"a": 1}
-            assert set(s.restarts) == {"error"}
+            assert {status for status, _ in s.failures} == {502, 503}
 
     run(test())
 

@@ -13,20 +13,16 @@ import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from json import dumps
+from typing import Self
 
 import aiohttp
 from yarl import URL
 
 from kron.kube.api_object import Object
 from kron.kube.client.access import Access
-from kron.kube.client.errors import MALFORMED, SILENT, ApiError, json_object, no_answer, refusal
+from kron.kube.client.errors import SILENT, ApiError, json_object, malformed, no_answer, refusal
 from kron.kube.client.resources import Resource, escaped
 from kron.kube.client.session import UNBOUNDED, Sessions
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Self
-
 
 _METHODS = {
     "get": "GET",
@@ -48,6 +44,8 @@ _MOST_PAGE_BYTES = 512 * 1024 * 1024
 _CONNECT_S = 10.0
 _REQUEST_S = 10.0
 _LIST_S = 60.0
+_PAGE = 500
+"""How many objects a page of a list has."""
 
 
 class Client:
@@ -58,7 +56,7 @@ class Client:
         access: Access,
         *,
         user_agent: str,
-        observe: Callable[[str, str, int], None] | None = None,
+        observe: Callable[[str, str, int], None] = lambda *_: None,
         limit: int = 128,
     ) -> None:
         self.access = access
@@ -137,19 +135,14 @@ class Client:
         await self._object("delete", resource, resource.path(namespace, name), body)
 
     async def pages(
-        self,
-        resource: Resource,
-        namespace: str | None,
-        *,
-        selector: str = "",
-        limit: int = 500,
+        self, resource: Resource, namespace: str | None, *, selector: str = ""
     ) -> AsyncGenerator[tuple[list[Object], str], None]:
         """All objects as of one version, page by page, each page with that version.
 
         The server keeps the version for some minutes: then the next page is an ApiError 410.
         """
         path = resource.path(namespace)
-        query = f"&limit={limit}{_selected(selector)}"
+        query = f"&limit={_PAGE}{_selected(selector)}"
         token = ""
         while True:
             words = f"{query}&continue={escaped(token)}" if token else query
@@ -182,7 +175,7 @@ class Client:
         timeout = aiohttp.ClientTimeout(
             total=None, sock_connect=min(silence_s, _CONNECT_S), sock_read=silence_s
         )
-        lines = _Lines(what, _MOST_OBJECT_BYTES)
+        lines = _Lines(what)
         try:
             async with self._answer("watch", resource, url, timeout=timeout) as answer:
                 while data := await answer.content.readany():
@@ -264,7 +257,7 @@ class Client:
                     server_hostname=self.access.server_name or None,
                 ) as answer:
                     status, is_answered = answer.status, True
-                    self._report(verb, resource, status)
+                    self._observe(verb, resource.plural, status)
                     if status < 300:
                         yield answer
                         return
@@ -275,12 +268,8 @@ class Client:
                 raise
             finally:
                 if not is_answered:
-                    self._report(verb, resource, 0)
+                    self._observe(verb, resource.plural, 0)
             session.is_refused = True
-
-    def _report(self, verb: str, resource: Resource, status: int) -> None:
-        if self._observe is not None:
-            self._observe(verb, resource.plural, status)
 
 
 def _selected(selector: str) -> str:
@@ -334,7 +323,7 @@ def _object_of(what: str, data: bytes, *, is_write: bool) -> Object:
     obj = json_object(data)
     if obj is None:
         why = f"the answer is not a JSON object, it begins {data[:60]!r}"
-        raise no_answer(what, why, reason=MALFORMED, is_sent=is_write)
+        raise malformed(what, why, is_sent=is_write)
     return obj
 
 
@@ -347,8 +336,7 @@ def _page(resource: Resource, answer: Object) -> tuple[list[Object], str, str]:
         version, token = metadata.get("resourceVersion"), metadata.get("continue") or ""
         if isinstance(version, str) and isinstance(token, str):
             return items, version, token
-    why = "the answer is not a list of objects"
-    raise no_answer(f"list {resource.plural}", why, reason=MALFORMED, is_sent=False)
+    raise malformed(f"list {resource.plural}", "the answer is not a list of objects")
 
 
 def _event(what: str, line: bytes) -> tuple[str, Object]:
@@ -356,8 +344,7 @@ def _event(what: str, line: bytes) -> tuple[str, Object]:
     event = _object_of(what, line, is_write=False)
     kind, obj = event.get("type"), event.get("object")
     if not isinstance(kind, str) or not isinstance(obj, dict):
-        why = f"not an event of a watch: {line[:60]!r}"
-        raise no_answer(what, why, reason=MALFORMED, is_sent=False)
+        raise malformed(what, f"not an event of a watch: {line[:60]!r}")
     if kind == "ERROR":  # its HTTP answer was 200 before
         code = obj.get("code")
         raise refusal(what, code if isinstance(code, int) and 400 <= code <= 599 else 500, obj)
@@ -365,11 +352,10 @@ def _event(what: str, line: bytes) -> tuple[str, Object]:
 
 
 class _Lines:
-    """Collects bytes into lines of at most `most` bytes. An unfinished line is kept for later."""
+    """Collects bytes into lines of bounded length. An unfinished line is kept for later."""
 
-    def __init__(self, what: str, most: int) -> None:
+    def __init__(self, what: str) -> None:
         self._what = what
-        self._most = most
         self._begun: list[bytes] = []
         self._begun_bytes = 0
 
@@ -378,9 +364,8 @@ class _Lines:
         first, *rest = data.split(b"\n")
         self._begun.append(first)
         self._begun_bytes += len(first)
-        if self._begun_bytes > self._most:
-            why = f"a line is longer than {self._most} bytes"
-            raise no_answer(self._what, why, reason=MALFORMED, is_sent=False)
+        if self._begun_bytes > _MOST_OBJECT_BYTES:
+            raise malformed(self._what, f"a line is longer than {_MOST_OBJECT_BYTES} bytes")
         if not rest:
             return []
         lines = [b"".join(self._begun), *rest]

@@ -12,8 +12,6 @@ from kron.kube.api_object import Object, member
 NOT_FOUND = 404
 CONFLICT = 409
 """Another has changed the object since it was read, or an object of that name exists."""
-EXPIRED = 410
-"""The server no longer keeps the version that was asked for: list again."""
 
 NO_ANSWER = "NoAnswer"
 SILENT = "Silent"
@@ -79,6 +77,11 @@ def no_answer(
     """The error for a request without an answer. `is_sent`: a write may have reached the server."""
     message = f"{what}: {_bounded(why)}"
     return ApiError(0, message, reason=reason, may_have_happened=is_sent, fix=fix)
+
+
+def malformed(what: str, why: str, *, is_sent: bool = False) -> ApiError:
+    """The error for an answer that makes no sense."""
+    return no_answer(what, why, reason=MALFORMED, is_sent=is_sent)
 
 
 def is_gone(error: ApiError) -> bool:

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from kron.kube.api_object import Object, member, text
 from kron.kube.client.client import Client
-from kron.kube.client.errors import EXPIRED, MALFORMED, SILENT, ApiError, no_answer
+from kron.kube.client.errors import MALFORMED, SILENT, ApiError, malformed
 from kron.kube.client.resources import Resource
 
 Key = tuple[str, str]
@@ -84,7 +84,7 @@ class Reflector:
         *,
         selector: str = "",
         silence_s: float = 120,
-        observe_restart: Callable[[str, str], None],
+        observe_failure: Callable[[ApiError], None],
         backoff: Backoff | None = None,
     ) -> None:
         self.synced = asyncio.Event()
@@ -95,8 +95,8 @@ class Reflector:
         self._sink = sink
         self._selector = selector
         self._silence_s = silence_s
-        self._observe_restart = observe_restart
-        """Takes why a watch is restarted, in one word, and the text of the error if it was one."""
+        self._observe_failure = observe_failure
+        """Not called when the API server ends a watch, as it does after some minutes."""
         self._backoff = backoff or Backoff()
         self._listing = asyncio.Lock()
         self._version = ""
@@ -118,10 +118,9 @@ class Reflector:
                 if not self._version:
                     self._version = await self._list(is_watched=False)
                 wait_s = await self._watch()
-                self._observe_restart("end", "")
             except ApiError as error:
-                reason, wait_s = self._after(error)
-                self._observe_restart(reason, str(error))
+                wait_s = self._after(error)
+                self._observe_failure(error)
             await asyncio.sleep(wait_s)
 
     async def refresh(self) -> None:
@@ -200,11 +199,13 @@ class Reflector:
 
     def _take(self, kind: str, obj: Object) -> None:
         if kind == "BOOKMARK":
-            self._version = self._latest = _version(self._resource, obj)
-            return
-        key, version = self._identity(obj)
-        if is_newer(version, self._floor):
-            self._take_newer(kind, key, version, obj)
+            version = text(member(obj, "metadata"), "resourceVersion")
+            if not version:
+                raise self._malformed()
+        else:
+            key, version = self._identity(obj)
+            if is_newer(version, self._floor):
+                self._take_newer(kind, key, version, obj)
         self._version = self._latest = version
 
     def _take_newer(self, kind: str, key: Key, version: str, obj: Object) -> None:
@@ -220,8 +221,8 @@ class Reflector:
             self._versions[key] = version
             self._sink.put(obj)
 
-    def _after(self, error: ApiError) -> tuple[str, float]:
-        """Decide how to continue after an error: the reason to report, and how long to wait."""
+    def _after(self, error: ApiError) -> float:
+        """Decide how to continue after an error, and how long to wait."""
         self._failures += 1
         # If the server's storage was restored from a backup, a watch waits in silence for a version
         # that comes much later. So a silent watch is not resumed at its version.
@@ -229,23 +230,18 @@ class Reflector:
         if not is_resumable or self._failures > _MOST_RESUMPTIONS:
             self._version = ""
             self._failures = 0
-        wait_s = self._backoff.next_s(error.retry_after_s)
-        if error.status == EXPIRED:
-            return "expired", wait_s
-        if error.reason == SILENT:
-            return "silent", wait_s
-        return "error", wait_s
+        return self._backoff.next_s(error.retry_after_s)
 
     def _identity(self, obj: Object) -> tuple[Key, str]:
-        try:
-            metadata = obj["metadata"]
-            name, namespace = metadata["name"], metadata.get("namespace", "")
-            version = metadata["resourceVersion"]
-        except (KeyError, TypeError, AttributeError):
-            name = namespace = version = None
+        metadata = member(obj, "metadata")
+        name, namespace = metadata.get("name"), metadata.get("namespace", "")
+        version = metadata.get("resourceVersion")
         if isinstance(name, str) and isinstance(namespace, str) and isinstance(version, str):
             return (namespace, name), version
-        raise _malformed(self._resource)
+        raise self._malformed()
+
+    def _malformed(self) -> ApiError:
+        return malformed(f"watch {self._resource.plural}", "an object has no name or no version")
 
 
 def is_newer(version: str, than: str) -> bool:
@@ -263,15 +259,3 @@ def is_newer(version: str, than: str) -> bool:
 def is_older(version: str, than: str) -> bool:
     """Whether one version of an object comes before another, as far as they can be compared."""
     return version != than and not is_newer(version, than)
-
-
-def _version(resource: Resource, obj: Object) -> str:
-    version = text(member(obj, "metadata"), "resourceVersion")
-    if version:
-        return version
-    raise _malformed(resource)
-
-
-def _malformed(resource: Resource) -> ApiError:
-    why = "an object has no name or no version"
-    return no_answer(f"watch {resource.plural}", why, reason=MALFORMED, is_sent=False)

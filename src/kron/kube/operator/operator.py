@@ -265,10 +265,9 @@ class Operator:
                     sink,
                     selector=selector,
                     silence_s=self._settings.watch_silence_s,
-                    observe_restart=partial(self._watch_restarted, resource),
+                    observe_failure=partial(self._watch_failed, resource),
                 )
 
-    def _watch_restarted(self, resource: Resource, reason: str, error: str) -> None:
-        if reason != "end":  # the API server ends every watch after some minutes
-            self._metrics.watch_restarted(resource.plural)
-            self._journal.error(f"watch {resource.plural}", error, level=Level.WARN)
+    def _watch_failed(self, resource: Resource, error: ApiError) -> None:
+        self._metrics.watch_restarted(resource.plural)
+        self._journal.error(f"watch {resource.plural}", str(error), level=Level.WARN)

@@ -18,7 +18,7 @@ from kron.engine.ledger import Intent
 from kron.engine.recovery import Conclude, Sighting
 from kron.kube.api_object import Object
 from kron.kube.client.client import Client
-from kron.kube.client.errors import MALFORMED, ApiError, is_gone, no_answer, retry_delay_s
+from kron.kube.client.errors import ApiError, is_gone, malformed, retry_delay_s
 from kron.kube.client.resources import JOBS
 from kron.kube.operator.condition import Trouble
 from kron.kube.operator.create_verdict import Verdict, judge
@@ -244,7 +244,7 @@ class JobStarter:
         run = read_run(made)
         if run.name != manifest["metadata"]["name"]:
             why = "the answer is not the Job that was asked for"
-            return no_answer("create jobs", why, reason=MALFORMED, is_sent=True)
+            return malformed("create jobs", why, is_sent=True)
         self._outcomes.created(pending, run)
         return None
 
