@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import ssl
+from base64 import b64encode
+from urllib.parse import urlsplit
 
 from kron.core.errors import Code, KronError, quoted, visible
 from kron.core.frozen import Frozen
@@ -106,8 +108,7 @@ def _from_files(paths: list[str], context: str | None, *, may_be_missing: bool) 
         message = f"{', '.join(map(visible, config.paths))}: current-context is missing"
         raise KronError(Code.CLUSTER, message, fix="choose one with --context")
     wanted_by = "current-context" if context is None else "--context"
-    chosen = config.find("context", name, wanted_by)
-    return _access(config, chosen)
+    return _access(config, config.find("context", name, wanted_by))
 
 
 def _access(config: Kubeconfig, chosen: Section) -> Access:
@@ -120,7 +121,7 @@ def _access(config: Kubeconfig, chosen: Section) -> Access:
         raise cluster.error("proxy-url", "Kron does not support proxies", fix)
     authority = _secret(cluster, "certificate-authority")
     is_verified = not cluster.is_true("insecure-skip-tls-verify")
-    if not is_verified and (authority.data or authority.path):
+    if not is_verified and authority.is_set:
         message = "it contradicts the certificate-authority beside it"
         raise cluster.error("insecure-skip-tls-verify", message, "remove one of the two")
     return Access(
@@ -138,9 +139,8 @@ def _credentials(cluster: Section, user: Section, server: str, authority: Secret
         if user.values.get(refused):
             raise user.error(refused, "Kron does not support this", fix)
     certificate, key = _secret(user, "client-certificate"), _secret(user, "client-key")
-    has_certificate, has_key = _is_set(certificate), _is_set(key)
-    if has_certificate != has_key:
-        missing = "client-key" if has_certificate else "client-certificate"
+    if certificate.is_set != key.is_set:
+        missing = "client-key" if certificate.is_set else "client-certificate"
         raise user.error(missing, "a certificate and its key go together", f"add {missing}")
     # As kubectl: the file wins over the token beside it.
     token = Secret(user.where("tokenFile"), path=user.file("tokenFile"))
@@ -148,7 +148,7 @@ def _credentials(cluster: Section, user: Section, server: str, authority: Secret
         token = Secret(user.where("token"), user.text("token").encode(errors="replace"))
     if user.values.get("exec") is None:
         return StoredCredentials(token, certificate, key, Clock())
-    if has_certificate or _is_set(token):
+    if certificate.is_set or token.is_set:
         message = "a token or a certificate is set, too, and it is unclear which counts"
         raise user.error("exec", message, "keep one of them")
     return _plugin(cluster, user, server, authority)
@@ -182,8 +182,6 @@ def _plugin(cluster: Section, user: Section, server: str, authority: Secret) -> 
 
 def _cluster_info(cluster: Section, server: str, authority: Secret) -> Object:
     """What the plugin gets to know about the cluster if it asks for it."""
-    from base64 import b64encode
-
     extensions = {each.text("name"): each for each in cluster.sections("extensions")}
     extension = extensions.get("client.authentication.k8s.io/exec")
     info = {
@@ -203,10 +201,6 @@ def _secret(section: Section, key: str) -> Secret:
     return Secret(where, data=data) if data else Secret(where, path=section.file(key))
 
 
-def _is_set(secret: Secret) -> bool:
-    return bool(secret.data or secret.path)
-
-
 def _required(section: Section, key: str) -> str:
     text = section.text(key)
     if not text:
@@ -216,8 +210,6 @@ def _required(section: Section, key: str) -> str:
 
 def _address(section: Section, text: str) -> str:
     """The server's address, checked, because every URL begins with it."""
-    from urllib.parse import urlsplit
-
     fix = "write it like https://10.0.0.1:6443"
     try:
         parts = urlsplit(text)

@@ -5,6 +5,7 @@ Secrets are never part of a message, a log line or a `repr`.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 
 from kron.core.errors import Code, KronError, visible
@@ -52,6 +53,10 @@ class Secret(Frozen):
     data: bytes = b""
     path: str = ""
 
+    @property
+    def is_set(self) -> bool:
+        return bool(self.data or self.path)
+
     def read(self) -> bytes:
         """Its present content; b'' if it is not set."""
         try:
@@ -98,7 +103,6 @@ def token_text(data: bytes, place: str) -> str:
 
 def read_file(path: str) -> bytes:
     """The content of a file of a bounded size; OSError otherwise."""
-    import os
 
     def open_at_once(name: str, flags: int) -> int:
         # Without O_NONBLOCK, a pipe without a writer would block the open. One that has a writer,

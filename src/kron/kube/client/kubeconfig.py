@@ -6,18 +6,16 @@ This is what the files say; `access` makes an `Access` from it.
 from __future__ import annotations
 
 import os
+from base64 import b64decode
 from collections.abc import Sequence
+from typing import TypeVar
 
 from kron.core.errors import Code, KronError, did_you_mean, quoted, visible
 from kron.core.frozen import Frozen
 from kron.kube.api_object import Object
 from kron.kube.client.credentials import read_file
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypeVar
-
-    Value = TypeVar("Value")
+Value = TypeVar("Value")
 
 _KINDS: dict[type, str] = {
     str: "a string",
@@ -70,11 +68,8 @@ class Section(Frozen):
 
     def data(self, key: str) -> bytes:
         """The bytes that `key` holds in base64; b'' if it is missing."""
-        text = self.text(key)
-        import base64
-
         try:
-            return base64.b64decode("".join(text.split()), validate=True)
+            return b64decode("".join(self.text(key).split()), validate=True)
         except ValueError:
             fix = f"write the file in base64, or name it as {key.removesuffix('-data')}"
             raise self.error(key, "not base64", fix) from None
@@ -130,8 +125,7 @@ def _named(file: Section, kind: str) -> dict[str, Section]:
         if name in found:
             message = f"two have the name {quoted(name)}"
             raise file.error(key, message, "rename one, or remove it")
-        within = item.section(kind)
-        found[name] = within.replace(place=f"{kind} {quoted(name)}")
+        found[name] = item.section(kind).replace(place=f"{kind} {quoted(name)}")
     return found
 
 

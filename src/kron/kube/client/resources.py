@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kron.core.frozen import Frozen, derived
+from kron.core.frozen import Frozen
 
 
 class Resource(Frozen):
@@ -13,16 +13,10 @@ class Resource(Frozen):
     plural: str
     is_urgent: bool = False
     """Whether its requests overtake others: a lease must be renewed in the middle of a burst."""
-    prefix: str = derived()
-    """The path of its group and version."""
-
-    def __post_init__(self) -> None:
-        base = f"/apis/{self.group}" if self.group else "/api"
-        self._derive(prefix=f"{base}/{self.version}")
 
     def path(self, namespace: str | None, name: str = "", subresource: str = "") -> str:
         """The path of an object, or of the collection if `name` is ''; None: of all namespaces."""
-        path = self.prefix
+        path = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         if namespace is not None:
             path = f"{path}/namespaces/{_segment(namespace)}"
         path = f"{path}/{self.plural}"

@@ -7,6 +7,7 @@ kept as long as they present and trust the same certificates.
 from __future__ import annotations
 
 import asyncio
+import ssl
 
 import aiohttp
 
@@ -14,10 +15,6 @@ from kron.core.errors import KronError
 from kron.kube.client.access import Access
 from kron.kube.client.credentials import Credential
 from kron.kube.client.errors import CREDENTIALS, ApiError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import ssl
 
 UNBOUNDED = aiohttp.ClientTimeout(total=None)
 """asyncio.timeout bounds each request as a whole instead."""
