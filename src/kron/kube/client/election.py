@@ -90,7 +90,7 @@ class Election:
         retry_s: float = 1,
         renew_s: float = 2,
         observe: Callable[[bool], None],
-        observe_trouble: Callable[[str], None] | None = None,
+        observe_trouble: Callable[[str], None],
     ) -> None:
         assert identity, "a lease without an identity has no holder"
         assert renew_s < deadline_s < duration_s, "renew, then stop acting, then others take over"
@@ -184,16 +184,12 @@ class Election:
                 is_ours = await self._take(timeout_s)
         except (ApiError, TimeoutError) as error:
             self._lease = None
-            self._report(str(error) or "no answer in time")
+            before, self._trouble = self._trouble, str(error) or "no answer in time"
+            if self._trouble != before:  # once, although the lease is tried every second
+                self._observe_trouble(self._trouble)
             return False
         self._trouble = ""
         return is_ours
-
-    def _report(self, trouble: str) -> None:
-        """Report a trouble once, although the lease is tried every second."""
-        if trouble != self._trouble and self._observe_trouble is not None:
-            self._observe_trouble(trouble)
-        self._trouble = trouble
 
     async def _take(self, timeout_s: float) -> bool:
         lease = self._lease or await self._read(timeout_s)
@@ -278,12 +274,11 @@ class Election:
                         return
                     try:
                         await self._replace(lease.given_back(self._clock.now_ns()), _RELEASE_S)
+                        return
                     except ApiError as error:
                         if error.status != CONFLICT:
                             return
                         lease = None
-                    else:
-                        return
 
     def _left_s(self) -> float:
         """How long we may still act."""
