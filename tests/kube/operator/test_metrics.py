@@ -49,8 +49,8 @@ def test_what_is_counted_is_shown() -> None:
     metrics.requested("create", "jobs", 201)
     metrics.requested("create", "jobs", 201)
     metrics.requested("patch", "kronjobs", 0)
-    metrics.watch_restarted("jobs")
-    metrics.event_dropped()
+    metrics.watch_restarts["jobs"] += 1
+    metrics.events_dropped += 1
     metrics.is_leader = True
     found = values(metrics)
     assert found["kron_runs_total", "missed"] == 95_000

@@ -324,7 +324,7 @@ def test_what_was_told_is_written_before_the_next_one_leads() -> None:
         await until(lambda: "conditions" in server.status())
         is_slow = True
         server.edit("a", schedule="0 0 2 1 *")
-        await until(lambda: replica.operator._statuses.waiting == 1)
+        await until(lambda: replica.operator._statuses.waiting() == 1)
         await replica.stop()
         assert server.status()["observedGeneration"] == 2
 

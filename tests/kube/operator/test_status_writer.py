@@ -158,7 +158,7 @@ def test_one_that_is_gone_is_written_no_more_even_if_another_has_its_name() -> N
 
     bench.run(test)
     assert bench.server.read <= 1
-    assert bench.status_writer.waiting == 0
+    assert bench.status_writer.waiting() == 0
 
 
 def test_without_the_lease_nothing_is_written() -> None:

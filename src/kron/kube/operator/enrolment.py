@@ -163,10 +163,7 @@ class ClusterEnrolment:
             kronjob = None
             member.invalid = str(error)
         before = member.kronjob
-        member.edited(
-            None if before is None else before.schedule,
-            None if kronjob is None else kronjob.schedule,
-        )
+        member.edited(before.schedule if before else None, kronjob.schedule if kronjob else None)
         member.kronjob = kronjob
         if member.invalid and self.is_leading:
             self.tell_invalid(member)
@@ -215,13 +212,13 @@ class Jobs:
         starter: JobStarter,
         statuses: StatusWriter,
         cleanup: JobCleanup,
-        is_leading: Callable[[], bool],
+        enrolment: ClusterEnrolment,
     ) -> None:
         self._roster = roster
         self._starter = starter
         self._statuses = statuses
         self._cleanup = cleanup
-        self._is_leading = is_leading
+        self._enrolment = enrolment
 
     def put(self, obj: Object) -> None:
         self._changed(self._roster.put_run(read_run(obj)))
@@ -237,7 +234,7 @@ class Jobs:
         """The API server's storage was restored. Jobs are taken as they are listed."""
 
     def _changed(self, member: ClusterMember | None) -> None:
-        if member is None or not self._is_leading():
+        if member is None or not self._enrolment.is_leading:
             return
         self._starter.wake(member)
         for run in member.sightings():

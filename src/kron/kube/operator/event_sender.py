@@ -67,7 +67,7 @@ class EventSender:
         if len(self._said) > _MOST_REMEMBERED:
             self._said.popitem(last=False)
         if len(self._waiting) >= MOST_WAITING:
-            self._metrics.event_dropped()
+            self._metrics.events_dropped += 1
             return
         event = self._event(member, kind, reason, message, to_text(now_s))
         self._waiting.append((member.metadata.namespace, event))
@@ -97,7 +97,7 @@ class EventSender:
         try:
             await self._client.create(EVENTS, namespace, event, is_brief=True)
         except ApiError:
-            self._metrics.event_dropped()  # the log has it; an Event is not worth a second try
+            self._metrics.events_dropped += 1  # the log has it; an Event is not worth a second try
 
     def _event(
         self, member: ClusterMember, kind: str, reason: str, message: str, time: str

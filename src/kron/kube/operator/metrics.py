@@ -20,12 +20,14 @@ class Metrics:
 
     def __init__(self) -> None:
         self.is_leader = False
-        self.gauges: dict[str, tuple[str, Callable[[], int]]] = {}
-        """Further numbers, by name: what they say, and how to get them."""
+        self.watch_restarts: Counter[str] = Counter()
+        self.events_dropped = 0
+        self.gauges: dict[str, tuple[str, Callable[[], int]]] = {
+            "kron_leader": ("Whether this replica leads.", lambda: int(self.is_leader)),
+        }
+        """By name: what they say, and how to get them."""
         self._runs: Counter[Outcome] = Counter()
         self._requests: Counter[tuple[str, str, int]] = Counter()
-        self._restarts: Counter[str] = Counter()
-        self._dropped = 0
         self._lateness = [0] * (len(LATENESS_BOUNDS_S) + 1)
         self._lateness_sum_s = 0.0
 
@@ -42,14 +44,6 @@ class Metrics:
     def requested(self, verb: str, resource: str, status: int) -> None:
         """The API server has answered, or not (0)."""
         self._requests[verb, resource, status] += 1
-
-    def watch_restarted(self, resource: str) -> None:
-        """A watch was restarted after an error."""
-        self._restarts[resource] += 1
-
-    def event_dropped(self) -> None:
-        """An Event was not sent."""
-        self._dropped += 1
 
     def text(self) -> str:
         return "".join(f"{line}\n" for line in self._lines())
@@ -75,19 +69,13 @@ class Metrics:
             "kron_watch_restarts_total",
             "counter",
             "Watches that were started again, by resource.",
-            {f'resource="{resource}"': count for resource, count in sorted(self._restarts.items())},
+            {f'resource="{name}"': count for name, count in sorted(self.watch_restarts.items())},
         )
         yield from _family(
             "kron_events_dropped_total",
             "counter",
             "Events that were not sent, because there were too many or the API server refused.",
-            {"": self._dropped},
-        )
-        yield from _family(
-            "kron_leader",
-            "gauge",
-            "Whether this replica leads.",
-            {"": int(self.is_leader)},
+            {"": self.events_dropped},
         )
         for name, (description, value) in self.gauges.items():
             yield from _family(name, "gauge", description, {"": value()})

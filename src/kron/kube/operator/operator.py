@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from functools import partial
+from itertools import count
 
 import kron
 from kron.core.duration import SECOND_NS
@@ -72,12 +73,7 @@ class Operator:
         may_act = self._election.may_act
         self._cleanup = JobCleanup(client, self._roster, may_act)
         self._statuses = StatusWriter(
-            client,
-            journal,
-            clock,
-            may_act,
-            self._see,
-            self._status_stored,
+            client, journal, clock, may_act, self._see, self._status_stored
         )
         is_idle = self._statuses.is_idle
         self._events = EventSender(
@@ -106,20 +102,13 @@ class Operator:
             may_act,
         )
         self._jobs = Jobs(
-            self._roster,
-            self._starter,
-            self._statuses,
-            self._cleanup,
-            lambda: self._enrolment.is_leading,
+            self._roster, self._starter, self._statuses, self._cleanup, self._enrolment
         )
         self._reflectors = list(self._make_reflectors(client))
         metrics.gauges |= {
             "kron_kronjobs": ("KronJobs that are known.", lambda: len(self._roster)),
             "kron_queue_length": ("KronJobs that wait for their time.", self._waiting),
-            "kron_statuses_waiting": (
-                "Statuses that are to be written.",
-                lambda: self._statuses.waiting,
-            ),
+            "kron_statuses_waiting": ("Statuses that are to be written.", self._statuses.waiting),
         }
 
     async def run(self) -> None:
@@ -182,16 +171,13 @@ class Operator:
 
     async def _read_again(self) -> None:
         """Read everything as it is now: a watch may lag behind what the last leader did."""
-        tries = 0
-        while True:
+        for tries in count():
             try:
                 await asyncio.gather(*(reflector.refresh() for reflector in self._reflectors))
+                return
             except ApiError as error:
                 self._journal.error("read everything", str(error), level=Level.WARN)
                 await asyncio.sleep(retry_delay_s(error, tries))
-                tries += 1
-            else:
-                return
 
     async def _take_up(self) -> None:
         for number, member in enumerate(self._roster):
@@ -269,5 +255,5 @@ class Operator:
                 )
 
     def _watch_failed(self, resource: Resource, error: ApiError) -> None:
-        self._metrics.watch_restarted(resource.plural)
+        self._metrics.watch_restarts[resource.plural] += 1
         self._journal.error(f"watch {resource.plural}", str(error), level=Level.WARN)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kron.console.program import Program
-from kron.core.errors import KronError
 
 OK = 0
 CONFIGURATION = 1
@@ -20,10 +19,6 @@ COMMANDS = {
     "run": "make the Jobs of KronJobs at their chosen times",
     "crd": "print the definition of the KronJob resource",
 }
-
-
-def _exit_code(_: KronError) -> int:
-    return CONFIGURATION
 
 
 OPERATOR = Program(
@@ -44,7 +39,7 @@ Of several replicas one leads, and the others are ready to. kronctl explains why
     exit_codes=EXIT_CODES,
     wrong_usage=USAGE,
     system_refused=CONFIGURATION,
-    exit_code=_exit_code,
+    exit_code=lambda _: CONFIGURATION,
     note="deploy/kubernetes has manifests for a cluster.",
 )
 

@@ -64,7 +64,6 @@ class StatusWriter:
         self._work = asyncio.Event()
         self._timers: dict[ClusterMember, asyncio.TimerHandle] = {}
 
-    @property
     def waiting(self) -> int:
         return len(self._dirty) + len(self._busy)
 
@@ -119,7 +118,7 @@ class StatusWriter:
         self._lose_patience()
         loop = asyncio.get_running_loop()
         until_s = loop.time() + MOST_FLUSHED_S
-        while (self._dirty or self._busy) and self._may_act() and loop.time() < until_s:
+        while self.waiting() and self._may_act() and loop.time() < until_s:
             await asyncio.sleep(_LOOK_S)
 
     async def run(self) -> None:

@@ -20,10 +20,6 @@ from kron.logs.event import Level
 from kron.logs.writer import Format
 from kron.runtime import DEFAULT_SLACK_S
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kron.kube.client.access import Access
-
 SHORTEST_LEASE_S = 3
 LONGEST_LEASE_S = 60
 
@@ -115,8 +111,7 @@ def add_arguments(parser: Parser) -> None:
         help="where /healthz, /readyz and /metrics are served; '' for nowhere; "
         f"default: {DEFAULT_HTTP}",
     )
-    logs = parser.add_argument_group("logs")
-    add_log_options(logs)
+    add_log_options(parser.add_argument_group("logs"))
 
 
 def run(arguments: Namespace, _: Terminal) -> int:
@@ -125,11 +120,7 @@ def run(arguments: Namespace, _: Terminal) -> int:
     from kron.kube.operator.service import serve
 
     access = find_access(arguments.kubeconfig, arguments.context)
-    return serve(_settings(arguments, access), access)
-
-
-def _settings(arguments: Namespace, access: Access) -> OperatorSettings:
-    return OperatorSettings(
+    settings = OperatorSettings(
         identity=arguments.identity or _identity(),
         lease_namespace=arguments.lease_namespace or access.namespace,
         lease_name=arguments.lease_name,
@@ -143,6 +134,7 @@ def _settings(arguments: Namespace, access: Access) -> OperatorSettings:
         log_level=Level(arguments.log_level),
         explain=arguments.explain,
     )
+    return serve(settings, access)
 
 
 def _identity() -> str:
