@@ -59,29 +59,17 @@ def conditions(member: ClusterMember, now_s: int) -> tuple[Condition, ...]:
         since_s = known.since_s if known is not None and known.status is status else now_s
         return Condition(type_, status, reason, message, since_s, member.metadata.generation)
 
+    invalid = member.invalid
     trouble = Trouble(NEWER_STATUS, member.frozen) if member.frozen else member.trouble
+    error = trouble or Trouble("NoError", "")
     last = member.ledger.last if member.ledger else None
-    unschedulable = last is not None and last.outcome is Outcome.UNSCHEDULABLE
+    in_vain = last if last is not None and last.outcome is Outcome.UNSCHEDULABLE else None
+    time_found = ("NoTimeFound", in_vain.reason) if in_vain else ("TimeFound", "")
     return (
         condition(READY, *_ready(member, trouble)),
-        condition(
-            INVALID_SPEC,
-            bool(member.invalid),
-            "Invalid" if member.invalid else "Valid",
-            member.invalid,
-        ),
-        condition(
-            SCHEDULING_ERROR,
-            trouble is not None,
-            trouble.reason if trouble else "NoError",
-            trouble.message if trouble else "",
-        ),
-        condition(
-            UNSCHEDULABLE,
-            unschedulable,
-            "NoTimeFound" if unschedulable else "TimeFound",
-            last.reason if last is not None and unschedulable else "",
-        ),
+        condition(INVALID_SPEC, bool(invalid), "Invalid" if invalid else "Valid", invalid),
+        condition(SCHEDULING_ERROR, trouble is not None, error.reason, error.message),
+        condition(UNSCHEDULABLE, in_vain is not None, *time_found),
     )
 
 

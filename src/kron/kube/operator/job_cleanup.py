@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from kron.kube.client.client import Client
 from kron.kube.client.errors import NOT_FOUND, ApiError, is_gone, retry_delay_s
@@ -22,18 +22,14 @@ def surplus(member: ClusterMember) -> list[JobRun]:
     if kronjob is None:
         return []
     finished = [run for run in member.own_runs() if run.is_finished and not run.is_deleting]
+    finished.sort(key=lambda run: (run.finished_s or 0, run.created_s, run.name))
     failed = [run for run in finished if run.is_failed]
     successful = [run for run in finished if not run.is_failed]
     found = [
-        *_beyond(successful, kronjob.successful_limit),
-        *_beyond(failed, kronjob.failed_limit),
+        *successful[: max(0, len(successful) - kronjob.successful_limit)],
+        *failed[: max(0, len(failed) - kronjob.failed_limit)],
     ]
     return [run for run in found if member.has_stored(run)]
-
-
-def _beyond(runs: Iterable[JobRun], limit: int) -> list[JobRun]:
-    ordered = sorted(runs, key=lambda run: (run.finished_s or 0, run.created_s, run.name))
-    return ordered[: max(0, len(ordered) - limit)]
 
 
 class JobCleanup:

@@ -5,7 +5,7 @@ The API server reports them in any order: a Job may come before its KronJob.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from kron.core.errors import KronError
 from kron.core.instant import from_text
@@ -54,10 +54,9 @@ class ClusterRoster(Roster[Key, ClusterMember]):
 
     def put_run(self, run: JobRun) -> ClusterMember | None:
         """A Job is new or has changed. Returns the member that it belongs to, if that is known."""
-        key = (run.namespace, run.kronjob)
         if not _reads(run.period):
             return None  # not of a KronJob, whatever its labels say
-        self._runs.setdefault(key, {})[run.name] = run
+        self._runs.setdefault((run.namespace, run.kronjob), {})[run.name] = run
         return self._owner(run)
 
     def drop_run(self, gone: JobRun) -> ClusterMember | None:
@@ -74,15 +73,14 @@ class ClusterRoster(Roster[Key, ClusterMember]):
             pending.gone |= {run.uid}
         return owner
 
-    def keep_runs(self, names: Iterable[Key], namespace: str | None) -> list[ClusterMember]:
+    def keep_runs(self, names: Collection[Key], namespace: str | None) -> list[ClusterMember]:
         """Forget the Jobs that are not among these; the members that lost some."""
-        kept = set(names)
         gone = [
             run
             for (of_namespace, _), runs in self._runs.items()
             if namespace in (None, of_namespace)
             for run in runs.values()
-            if (of_namespace, run.name) not in kept
+            if (of_namespace, run.name) not in names
         ]
         owners = {self.drop_run(run) for run in gone}
         return [owner for owner in owners if owner is not None]
