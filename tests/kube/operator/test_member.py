@@ -95,7 +95,7 @@ def test_nothing_runs_for_what_is_invalid_newer_or_going(
     made = member()
     for name, value in change.items():
         setattr(made, name, value)
-    assert made.can_run is (made.job is not None) is can_run
+    assert (made.job is not None) is can_run
 
 
 def test_the_status_speaks_of_the_ledger_the_next_period_and_active_jobs() -> None:

@@ -9,7 +9,7 @@ from kron.engine.survey import due_s
 from kron.kube.operator.condition import Trouble, conditions
 from kron.kube.operator.pending import PendingJob
 from kron.kube.resource.kronjob import KronJob, Metadata
-from kron.kube.resource.run import JobRun, job_name
+from kron.kube.resource.run import JobRun
 from kron.kube.resource.status import MOST_ACTIVE, ActiveRun, Status
 from kron.runtime.tracked import TrackedJob
 
@@ -62,16 +62,13 @@ class ClusterMember(TrackedJob[PendingJob]):
 
     @property
     def job(self) -> Job | None:
-        return self.kronjob.job if self.kronjob is not None and self.can_run else None
+        if self.kronjob is None or self.frozen or self.metadata.is_deleting:
+            return None
+        return self.kronjob.job
 
     @property
     def key(self) -> tuple[str, str]:
         return self.metadata.namespace, self.metadata.name
-
-    @property
-    def can_run(self) -> bool:
-        """Whether its periods may be dealt with."""
-        return self.kronjob is not None and not self.frozen and not self.metadata.is_deleting
 
     def own_runs(self) -> list[JobRun]:
         return [run for run in self.runs.values() if run.owner_uid == self.metadata.uid]
@@ -84,7 +81,7 @@ class ClusterMember(TrackedJob[PendingJob]):
     @property
     def active_run(self) -> str:
         if self.pending:
-            return job_name(self.metadata.name, self.pending[-1].period)
+            return self.pending[-1].job_name
         active = self.active_runs()
         return active[-1].name if active else ""
 
@@ -100,9 +97,9 @@ class ClusterMember(TrackedJob[PendingJob]):
 
         Until it does, the Job must not be deleted: nothing else proves that it ran.
         """
-        ledger = self.stored.ledger if self.stored else None
         if not run.period:
             return True
+        ledger = self.stored.ledger if self.stored else None
         nominal_s = from_text(run.period)
         return (
             ledger is not None
@@ -113,15 +110,10 @@ class ClusterMember(TrackedJob[PendingJob]):
     def sightings(self) -> list[Sighting]:
         """What is found of its runs: the Jobs that exist or are being made."""
         found = [
-            Sighting(
-                job_name(self.metadata.name, pending.period),
-                pending.intent.nominal_s,
-                pending.intent.chosen_s,
-                Evidence.STARTING,
-            )
-            for pending in self.pending
+            Sighting(each.job_name, each.nominal_s, each.intent.chosen_s, Evidence.STARTING)
+            for each in self.pending
         ]
-        starting = {pending.intent.nominal_s for pending in self.pending}
+        starting = {each.nominal_s for each in self.pending}
         for run in self.own_runs():
             nominal_s = from_text(run.period) if run.period else None
             if nominal_s not in starting:

@@ -6,6 +6,8 @@ Job that exists is announced at once; a period that ended without one, when its 
 
 from __future__ import annotations
 
+from typing import Any
+
 from kron.core.duration import SECOND_NS
 from kron.core.instant import to_text
 from kron.engine.actions import Outcome, Settle, SettleMany
@@ -19,15 +21,11 @@ from kron.kube.operator.metrics import Metrics
 from kron.kube.operator.pending import PendingJob
 from kron.kube.operator.roster import ClusterRoster
 from kron.kube.operator.status_writer import StatusWriter
-from kron.kube.resource.run import JobRun, job_name
+from kron.kube.resource.run import JobRun
 from kron.logs.announcer import JournalAnnouncer
 from kron.logs.event import Component, Event, Level
 from kron.logs.journal import Journal
 from kron.waking.clock import Clock
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 class Outcomes(JournalAnnouncer[ClusterMember]):
@@ -84,12 +82,12 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
     # What becomes of a Job
 
     def created(self, pending: PendingJob, run: JobRun) -> None:
-        member, chosen_s = pending.member, pending.intent.chosen_s
+        chosen_s = pending.intent.chosen_s
         self._metrics.started(self._clock.now_ns() / SECOND_NS - chosen_s)
         self._executed(pending, run)
         self._log(Event.JOB_CREATED, pending, job=run.name, uid=run.uid, chosen=to_text(chosen_s))
         message = f"Created Job {run.name} for {run.period}"
-        self._events.say(member, "Normal", "JobCreated", message)
+        self._events.say(pending.member, "Normal", "JobCreated", message)
 
     def found(self, pending: PendingJob, run: JobRun) -> None:
         self._metrics.ended(Outcome.EXECUTED)
@@ -98,20 +96,16 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
 
     def replaced(self, pending: PendingJob, run: JobRun) -> None:
         """A Job was deleted to make room for this one."""
-        new_job = job_name(pending.member.metadata.name, pending.period)
-        self._log(Event.REPLACED_JOB, pending, old_job=run.name, new_job=new_job)
-        message = f"Deleted Job {run.name} to make {new_job}"
+        self._log(Event.REPLACED_JOB, pending, old_job=run.name, new_job=pending.job_name)
+        message = f"Deleted Job {run.name} to make {pending.job_name}"
         self._events.say(pending.member, "Normal", "JobReplaced", message)
 
     def adopted(self, job: ClusterMember, run: Sighting) -> None:
         """A Job was found whose run the ledger did not know."""
         assert run.nominal_s is not None  # a manual run is no news to the ledger
         self._metrics.ended(Outcome.EXECUTED)
-        found = job.runs[run.run_id]
-        period = to_text(run.nominal_s)
-        self._journal.of_job(
-            Event.JOB_EXISTS, job.entry, period=period, job=found.name, uid=found.uid
-        )
+        uid, period = job.runs[run.run_id].uid, to_text(run.nominal_s)
+        self._journal.of_job(Event.JOB_EXISTS, job.entry, period=period, job=run.run_id, uid=uid)
 
     def ended(self, pending: PendingJob, outcome: Outcome, reason: str) -> None:
         """Its Job will not be made."""
@@ -138,10 +132,6 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
         """It cannot be made yet, and is tried again."""
         self._in_trouble(pending, Trouble(reason_word(error), str(error)), Level.WARN)
 
-    def refused(self, pending: PendingJob, error: ApiError) -> None:
-        """The API server refused this Job for good."""
-        self.failed(pending, Trouble(reason_word(error), str(error)))
-
     def failed(self, pending: PendingJob, trouble: Trouble) -> None:
         """Its Job cannot be made, and its period is missed."""
         self._in_trouble(pending, trouble, Level.ERROR)
@@ -164,10 +154,9 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
         self._statuses.touch(member)
 
     def _executed(self, pending: PendingJob, run: JobRun) -> None:
-        member = pending.member
         self._roster.put_made(run, pending.gone)
-        member.started(pending.intent.nominal_s)
-        member.trouble = None
+        pending.member.started(pending.nominal_s)
+        pending.member.trouble = None
 
     def _log(self, event: Event, pending: PendingJob, **fields: Any) -> None:
         """Log what became of a Job, unless the KronJob is invalid by now."""

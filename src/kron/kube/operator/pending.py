@@ -8,6 +8,7 @@ from contextlib import suppress
 from kron.core.instant import to_text
 from kron.engine.actions import Outcome
 from kron.engine.ledger import Intent
+from kron.kube.resource.run import job_name
 from kron.runtime.tracked import Pending
 
 TYPE_CHECKING = False
@@ -17,18 +18,6 @@ if TYPE_CHECKING:
 
 class PendingJob(Pending):
     """The Job of one period, while it is being made."""
-
-    __slots__ = (
-        "given_up",
-        "gone",
-        "intent",
-        "is_doubtful",
-        "is_new",
-        "latest_s",
-        "member",
-        "task",
-        "wake",
-    )
 
     def __init__(
         self, member: ClusterMember, intent: Intent, latest_s: int, *, replaces: bool
@@ -58,6 +47,10 @@ class PendingJob(Pending):
     def period(self) -> str:
         """Its period, as logs have it."""
         return to_text(self.intent.nominal_s)
+
+    @property
+    def job_name(self) -> str:
+        return job_name(self.member.metadata.name, self.period)
 
     async def wait_for_change(self, timeout_s: float) -> None:
         """Wait until something about the KronJob or its Jobs changes, at most this long."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
+from itertools import count
 
 from kron.core.duration import SECOND_NS, format_duration
 from kron.engine.actions import LATE, Outcome
@@ -21,14 +22,14 @@ from kron.kube.client.client import Client
 from kron.kube.client.errors import ApiError, is_gone, malformed, retry_delay_s
 from kron.kube.client.resources import JOBS
 from kron.kube.operator.condition import Trouble
-from kron.kube.operator.create_verdict import Verdict, judge
+from kron.kube.operator.create_verdict import Verdict, judge, reason_word
 from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.outcomes import Outcomes
 from kron.kube.operator.pending import PendingJob
 from kron.kube.operator.roster import ClusterRoster
 from kron.kube.operator.settings import OperatorSettings
 from kron.kube.operator.status_writer import StatusWriter
-from kron.kube.resource.run import JobRun, job_name, read_run, run_manifest
+from kron.kube.resource.run import JobRun, read_run, run_manifest
 from kron.waking.clock import Clock
 
 MOST_AT_ONCE = 100
@@ -198,8 +199,7 @@ class JobStarter:
 
     async def _create(self, pending: PendingJob) -> None:
         """Try until the Job exists, or will not be made."""
-        tries = 0
-        while True:
+        for tries in count():
             error = await self._try(pending)
             self._let_go(pending)
             if error is None:
@@ -212,12 +212,11 @@ class JobStarter:
                 verdict = Verdict.AGAIN  # it is gone again
             if verdict is Verdict.NEVER:
                 if not (pending.is_doubtful and await self._take_existing(pending)):
-                    self._outcomes.refused(pending, error)
+                    self._outcomes.failed(pending, Trouble(reason_word(error), str(error)))
                 return
             if tries == 0 and error is not NOT_ASKED_FOR:
                 self._outcomes.waits(pending, error)
             delay_s = retry_delay_s(error, tries) * (1 + _MOST_JITTER * random.random())  # noqa: S311
-            tries += 1
             if not await self._pause(pending, delay_s):
                 await self._give_up(pending, error)
                 return
@@ -255,12 +254,11 @@ class JobStarter:
 
     async def _take_existing(self, pending: PendingJob) -> bool:
         """A Job of that name exists: ours or another's. False: it is gone by now."""
-        member = pending.member
-        name = job_name(member.metadata.name, pending.period)
-        run = await self._look(member.metadata.namespace, name)
+        owner, name = pending.member.metadata, pending.job_name
+        run = await self._look(owner.namespace, name)
         if run is None:
             return False
-        if run.owner_uid == member.metadata.uid and run.period == pending.period:
+        if run.owner_uid == owner.uid and run.period == pending.period:
             self._outcomes.found(pending, run)
         else:
             message = f"a Job named {name} exists already and does not belong to this KronJob"
@@ -295,15 +293,12 @@ class JobStarter:
         # made again and again until its second is over.
         possible_s = ((pending.latest_s + 1) * SECOND_NS - self._clock.now_ns()) / SECOND_NS
         until_s = loop.time() + min(delay_s, possible_s)
-        while not self._is_over(pending):
+        while not pending.given_up and self._clock.now_ns() // SECOND_NS <= pending.latest_s:
             left_s = until_s - loop.time()
             if left_s <= 0:
                 return True
             await pending.wait_for_change(left_s)
         return False
-
-    def _is_over(self, pending: PendingJob) -> bool:
-        return bool(pending.given_up) or self._clock.now_ns() // SECOND_NS > pending.latest_s
 
     def _check_leading(self) -> None:
         if not self._may_act():
