@@ -79,7 +79,7 @@ def test_a_new_leader_takes_over_trouble_but_not_what_a_frozen_operator_wrote() 
     assert trouble_of(Status(conditions=conditions(made, T0))) == QUOTA
     made.frozen = "schema 3"
     assert trouble_of(Status(conditions=conditions(made, T0))) is None
-    assert trouble_of(None) is None
+    assert trouble_of(Status()) is None
 
 
 def test_messages_are_those_of_their_causes() -> None:

@@ -11,7 +11,7 @@ import asyncio
 import os
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from json import dumps
 from typing import Self
 
@@ -206,9 +206,7 @@ class Client:
         is_sent = False
         try:
             async with asyncio.timeout(timeout_s) as limit:
-                if not resource.is_urgent:
-                    await self._slots.acquire()
-                try:
+                async with nullcontext() if resource.is_urgent else self._slots:
                     # The server gives up when we do: after the rest of our time, not all of it.
                     left_s = (limit.when() or 0.0) - asyncio.get_running_loop().time()
                     url = f"{path}?timeout={max(1, int(left_s * 1000))}ms{query}"
@@ -216,9 +214,6 @@ class Client:
                     accept = _BRIEF if is_brief else _JSON
                     async with self._answer(verb, resource, url, written, accept) as answer:
                         data = await _read_bounded(answer, most)
-                finally:
-                    if not resource.is_urgent:
-                        self._slots.release()
             return _object_of(what, data, is_write=is_write)
         except TimeoutError:
             why = f"no answer within {timeout_s:g} s"

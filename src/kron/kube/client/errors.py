@@ -57,10 +57,9 @@ def refusal(
 ) -> ApiError:
     """The error for an answer of this status; `what` names the request."""
     body, obj = (answer, json_object(answer)) if isinstance(answer, bytes) else (b"", answer)
-    details = member(obj, "details")
     wait_s = _seconds(retry_after)
     if retry_after is None:
-        after = details.get("retryAfterSeconds")
+        after = member(obj, "details").get("retryAfterSeconds")
         wait_s = _bounded_wait(after) if isinstance(after, int | float) and after else None
     return ApiError(
         status,

@@ -27,12 +27,12 @@ class Trouble(Frozen):
     message: str
 
 
-def trouble_of(status: Status | None) -> Trouble | None:
+def trouble_of(status: Status) -> Trouble | None:
     """The trouble that a stored status names, for a new leader.
 
     An operator that does not read a status says so itself: one that reads it has no such trouble.
     """
-    for each in status.conditions if status else ():
+    for each in status.conditions:
         if each.type == SCHEDULING_ERROR and each.status and each.reason != NEWER_STATUS:
             return Trouble(each.reason, each.message)
     return None
@@ -45,13 +45,13 @@ def says_invalid(member: ClusterMember) -> bool:
         and each.status
         and each.generation == member.metadata.generation
         and each.message == member.invalid[:_LONGEST_MESSAGE]
-        for each in (member.stored.conditions if member.stored else ())
+        for each in member.stored.conditions
     )
 
 
 def conditions(member: ClusterMember, now_s: int) -> tuple[Condition, ...]:
     """All conditions of a member. One that stays as it was keeps the time of its last change."""
-    before = {each.type: each for each in (member.stored.conditions if member.stored else ())}
+    before = {each.type: each for each in member.stored.conditions}
 
     def condition(type_: str, status: bool, reason: str, message: str) -> Condition:
         message = message[:_LONGEST_MESSAGE]

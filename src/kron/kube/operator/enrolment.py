@@ -107,7 +107,7 @@ class ClusterEnrolment:
         """Forget what a leader had in mind: from now on the API server's ledgers count."""
         self.is_leading = False
         for member in self._roster:
-            member.load(member.stored.ledger if member.stored else None)
+            member.load(member.stored.ledger)
             member.trouble = trouble_of(member.stored)
             member.pending.clear()
             self._scheduler.queue.put(member, None)
@@ -127,7 +127,7 @@ class ClusterEnrolment:
         """Take note of a KronJob's status. True if that changes what is to be done for it."""
         was_frozen, member.frozen = bool(member.frozen), ""
         try:
-            status: Status | None = status_from_json(obj)
+            status = status_from_json(obj)
         except KronError as error:
             if error.code is Code.LEDGER_NEWER:
                 member.frozen = str(error)
@@ -141,17 +141,16 @@ class ClusterEnrolment:
                 set_aside="",
                 error=str(error),
             )
-            status = None
+            status = Status()
         by_another = member.see_status(status)
-        ledger = status.ledger if status else None
         if not self.is_leading:
             member.trouble = trouble_of(status)
         if not self.is_leading or member.ledger is None:
-            member.load(ledger)
-        elif ledger is None:  # removed or unreadable: write ours back
+            member.load(status.ledger)
+        elif status.ledger is None:  # removed or unreadable: write ours back
             self._statuses.touch(member, TIDY_DELAY_S)
         elif by_another:
-            member.merge(ledger)
+            member.merge(status.ledger)
             return True
         return was_frozen  # a person removed the ledger that could not be read
 

@@ -30,18 +30,17 @@ async def serve(
         return web.Response(body=metrics.text().encode(), headers={"Content-Type": _METRICS_TYPE})
 
     application = web.Application()
-    application.router.add_get("/healthz", healthz)
-    application.router.add_get("/readyz", readyz)
-    application.router.add_get("/metrics", show_metrics)
+    routes = {"/healthz": healthz, "/readyz": readyz, "/metrics": show_metrics}
+    application.add_routes([web.get(path, answer) for path, answer in routes.items()])
     runner = web.AppRunner(application, access_log=None, handle_signals=False)
     await runner.setup()
     host, port = address
     try:
-        try:
-            await web.TCPSite(runner, host, port).start()
-        except OSError as error:
-            message = f"health and metrics cannot be served on {host}:{port}: {error.strerror}"
-            raise KronError(Code.CONTROL, message, fix="choose another with --http") from None
+        await web.TCPSite(runner, host, port).start()
+    except OSError as error:
+        message = f"health and metrics cannot be served on {host}:{port}: {error.strerror}"
+        raise KronError(Code.CONTROL, message, fix="choose another with --http") from None
+    else:
         yield
     finally:
         await runner.cleanup()

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 
 class ClusterMember(TrackedJob[PendingJob]):
-    """A KronJob: its spec, its status as the API server has it, and its Jobs."""
-
     __slots__ = (
         "frozen",
         "invalid",
@@ -44,8 +42,8 @@ class ClusterMember(TrackedJob[PendingJob]):
         """What is wrong with its spec, in full."""
         self.frozen = ""
         """Why nothing may be done for it: its status was written by a newer version."""
-        self.stored: Status | None = None
-        """Its status as the API server has it, as far as we know."""
+        self.stored = Status()
+        """Its status as the API server has it, as far as we know and can read it."""
         self.writing: Status | None = None
         """The status that is on its way there."""
         self.runs = runs
@@ -85,12 +83,11 @@ class ClusterMember(TrackedJob[PendingJob]):
         active = self.active_runs()
         return active[-1].name if active else ""
 
-    def see_status(self, status: Status | None) -> bool:
+    def see_status(self, status: Status) -> bool:
         """The API server has this status. True if another operator wrote the ledger in it."""
-        before, self.stored = self.stored, status
-        ledger = None if status is None else status.ledger
-        ours = [known.ledger for known in (before, self.writing) if known is not None]
-        return ledger is not None and ledger not in ours
+        ours = [known.ledger for known in (self.stored, self.writing) if known is not None]
+        self.stored = status
+        return status.ledger is not None and status.ledger not in ours
 
     def has_stored(self, run: JobRun) -> bool:
         """Whether its stored status says that the period of this Job has run.
@@ -99,7 +96,7 @@ class ClusterMember(TrackedJob[PendingJob]):
         """
         if not run.period:
             return True
-        ledger = self.stored.ledger if self.stored else None
+        ledger = self.stored.ledger
         nominal_s = from_text(run.period)
         return (
             ledger is not None
@@ -122,7 +119,7 @@ class ClusterMember(TrackedJob[PendingJob]):
         return found
 
     def status(self, now_s: int) -> Status:
-        if self.frozen and self.stored is not None:
+        if self.frozen:
             return self.stored.replace(conditions=conditions(self, now_s))
         active = self.active_runs()[:MOST_ACTIVE]
         coming = min(self.plan.decisions if self.plan else (), key=due_s, default=None)

@@ -68,7 +68,7 @@ class Operator:
             deadline_s=settings.act_s,
             renew_s=settings.act_s / 5,
             observe=self._tell_leader,
-            observe_trouble=self._tell_lease_trouble,
+            observe_trouble=partial(journal.error, "hold the lease", level=Level.WARN),
         )
         may_act = self._election.may_act
         self._cleanup = JobCleanup(client, self._roster, may_act)
@@ -233,9 +233,6 @@ class Operator:
     def _tell_leader(self, leads: bool) -> None:
         self._metrics.is_leader = leads
         self._journal.event(Event.LEADER, identity=self._settings.identity, leads=leads)
-
-    def _tell_lease_trouble(self, trouble: str) -> None:
-        self._journal.error("hold the lease", trouble, level=Level.WARN)
 
     def _make_reflectors(self, client: Client) -> Iterator[Reflector]:
         watched: tuple[tuple[Resource, Sink, str], ...] = (
