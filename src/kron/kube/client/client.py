@@ -24,16 +24,8 @@ from kron.kube.client.errors import SILENT, ApiError, json_object, malformed, no
 from kron.kube.client.resources import Resource, escaped
 from kron.kube.client.session import UNBOUNDED, Sessions
 
-_METHODS = {
-    "get": "GET",
-    "list": "GET",
-    "watch": "GET",
-    "create": "POST",
-    "update": "PUT",
-    "patch": "PATCH",
-    "delete": "DELETE",
-}
-"""The method of each verb. Metrics and messages name the verb."""
+_WRITES = {"create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE"}
+"""The methods of verbs that write; all others are GET. Metrics and messages name the verb."""
 
 _JSON = "application/json"
 _MERGE_PATCH = "application/merge-patch+json"
@@ -201,7 +193,7 @@ class Client:
         """One request that returns an object, within `timeout_s` in total."""
         written = None if body is None else dumps(body, separators=(",", ":")).encode()
         what = f"{verb} {resource.plural}"
-        is_write = _METHODS[verb] != "GET"
+        is_write = verb in _WRITES
         most = _MOST_PAGE_BYTES if verb == "list" else _MOST_OBJECT_BYTES
         is_sent = False
         try:
@@ -219,8 +211,7 @@ class Client:
             why = f"no answer within {timeout_s:g} s"
             raise no_answer(what, why, is_sent=is_sent) from None
         except aiohttp.ClientConnectorError as error:
-            why = _why_unconnected(error, self.access.server)
-            raise no_answer(what, why, is_sent=False, fix=_fix(error)) from None
+            raise _unconnected(what, error, self.access.server) from None
         except (aiohttp.ClientError, OSError) as error:
             raise no_answer(what, _why(error), is_sent=is_sent) from None
 
@@ -243,7 +234,7 @@ class Client:
             is_answered = False
             try:
                 async with session.connections.request(
-                    _METHODS[verb],
+                    _WRITES.get(verb, "GET"),
                     URL(self.access.server + url, encoded=True),
                     data=body,
                     headers=headers,
@@ -275,17 +266,15 @@ def _why(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def _why_unconnected(error: aiohttp.ClientConnectorError, server: str) -> str:
+def _unconnected(what: str, error: aiohttp.ClientConnectorError, server: str) -> ApiError:
     cause = error.os_error
     is_plain = cause.errno is not None and cause.errno > 0 and not isinstance(cause, ssl.SSLError)
     why = os.strerror(cause.errno or 0) if is_plain else cause.strerror or str(cause)
-    return f"cannot connect to {URL(server).origin()}: {why}"  # without a password
-
-
-def _fix(error: aiohttp.ClientConnectorError) -> str:
+    message = f"cannot connect to {URL(server).origin()}: {why}"  # without a password
+    fix = "check that this is the cluster you mean (--context, KUBECONFIG), and that it is up"
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return "check the certificate-authority and the tls-server-name of the kubeconfig"
-    return "check that this is the cluster you mean (--context, KUBECONFIG), and that it is up"
+        fix = "check the certificate-authority and the tls-server-name of the kubeconfig"
+    return no_answer(what, message, is_sent=False, fix=fix)
 
 
 async def _read_bounded(answer: aiohttp.ClientResponse, most: int) -> bytes:
@@ -310,7 +299,7 @@ async def _refused(verb: str, resource: Resource, answer: aiohttp.ClientResponse
     except (aiohttp.ClientError, OSError):
         pass  # part of the reason is better than nothing
     what, after = f"{verb} {resource.plural}", answer.headers.get("Retry-After")
-    is_write = _METHODS[verb] != "GET"
+    is_write = verb in _WRITES
     return refusal(what, answer.status, body, retry_after=after, is_write=is_write)
 
 

@@ -130,16 +130,13 @@ class Election:
         """
         while True:
             try:
-                await self._acquire()
+                while not await self._attempt(self._deadline_s / 2):
+                    # Jitter: two that wait for one lease should not always ask at the same moment.
+                    await asyncio.sleep(self._retry_s * (0.8 + 0.2 * random()))  # noqa: S311
                 await self._lead(lead)
             finally:
                 await self._give_back()
             await asyncio.sleep(self._retry_s)
-
-    async def _acquire(self) -> None:
-        while not await self._attempt(self._deadline_s / 2):
-            # Jitter: two that wait for one lease should not always ask at the same moment.
-            await asyncio.sleep(self._retry_s * (0.8 + 0.2 * random()))  # noqa: S311
 
     async def _lead(self, lead: Callable[[], Awaitable[None]]) -> None:
         """Run `lead` and renew the lease until one of them ends."""

@@ -21,8 +21,6 @@ UNBOUNDED = aiohttp.ClientTimeout(total=None)
 
 
 class Session:
-    """Connections, the credential that goes with them, and the headers of requests."""
-
     def __init__(
         self,
         connections: aiohttp.ClientSession,
