@@ -57,7 +57,7 @@ class Operator:
         self._clock = clock
         self._timer = timer
         self._armed_s: int | None = None
-        self._roster = ClusterRoster()
+        self._roster = roster = ClusterRoster()
         self._election = Election(
             client,
             settings.lease_namespace,
@@ -71,44 +71,31 @@ class Operator:
             observe_trouble=partial(journal.error, "hold the lease", level=Level.WARN),
         )
         may_act = self._election.may_act
-        self._cleanup = JobCleanup(client, self._roster, may_act)
-        self._statuses = StatusWriter(
+        self._cleanup = cleanup = JobCleanup(client, roster, may_act)
+        self._statuses = statuses = StatusWriter(
             client, journal, clock, may_act, self._see, self._status_stored
         )
-        is_idle = self._statuses.is_idle
-        self._events = EventSender(
-            client, metrics, clock, may_act, is_idle, identity=settings.identity
+        self._events = events = EventSender(
+            client, metrics, clock, may_act, statuses.is_idle, identity=settings.identity
         )
-        outcomes = Outcomes(self._roster, self._statuses, self._events, journal, metrics, clock)
-        self._starter = JobStarter(
-            client, self._roster, self._statuses, outcomes, clock, may_act, settings
+        outcomes = Outcomes(roster, statuses, events, journal, metrics, clock)
+        self._starter = starter = JobStarter(
+            client, roster, statuses, outcomes, clock, may_act, settings
         )
-        self._scheduler: Scheduler[ClusterMember, PendingJob] = Scheduler(
-            self._statuses,
-            None,  # the name of a Job is the lock: see `Committer`
-            self._starter,
-            outcomes,
-            clock,
-            slack_s=settings.slack_s,
+        # No committer, since the name of a Job is the lock: see `Committer`.
+        scheduler: Scheduler[ClusterMember, PendingJob] = Scheduler(
+            statuses, None, starter, outcomes, clock, slack_s=settings.slack_s
         )
+        self._scheduler = scheduler
         self._enrolment = ClusterEnrolment(
-            self._roster,
-            self._scheduler,
-            self._starter,
-            self._statuses,
-            self._events,
-            journal,
-            clock,
-            may_act,
+            roster, scheduler, starter, statuses, events, journal, clock, may_act
         )
-        self._jobs = Jobs(
-            self._roster, self._starter, self._statuses, self._cleanup, self._enrolment
-        )
+        self._jobs = Jobs(roster, starter, statuses, cleanup, self._enrolment)
         self._reflectors = list(self._make_reflectors(client))
         metrics.gauges |= {
-            "kron_kronjobs": ("KronJobs that are known.", lambda: len(self._roster)),
+            "kron_kronjobs": ("KronJobs that are known.", lambda: len(roster)),
             "kron_queue_length": ("KronJobs that wait for their time.", self._waiting),
-            "kron_statuses_waiting": ("Statuses that are to be written.", self._statuses.waiting),
+            "kron_statuses_waiting": ("Statuses that are to be written.", statuses.waiting),
         }
 
     async def run(self) -> None:

@@ -8,17 +8,6 @@ OK = 0
 CONFIGURATION = 1
 USAGE = 64
 BROKEN = 70
-EXIT_CODES = {
-    OK: "done; for `run`: stopped by a signal",
-    CONFIGURATION: "no way to a cluster was found, or an address cannot be served",
-    USAGE: "the command line is wrong",
-    BROKEN: "a bug in the operator; its output says where, and no state is lost",
-}
-
-COMMANDS = {
-    "run": "make the Jobs of KronJobs at their chosen times",
-    "crd": "print the definition of the KronJob resource",
-}
 
 
 OPERATOR = Program(
@@ -29,14 +18,22 @@ kron-operator makes a Kubernetes Job for every period of a KronJob, at the secon
 for it and at most one a period, whatever becomes of the operator or the API server in between.
 Of several replicas one leads, and the others are ready to. kronctl explains why then.""",
     package="kron.kube.operator.commands",
-    commands=COMMANDS,
+    commands={
+        "run": "make the Jobs of KronJobs at their chosen times",
+        "crd": "print the definition of the KronJob resource",
+    },
     groups={},
     examples=(
         ("kron-operator crd | kubectl apply -f -", "let the cluster know what a KronJob is"),
         ("kron-operator run", "look after all KronJobs of the cluster"),
         ("kron-operator run --namespace team-a", "the KronJobs of one namespace only"),
     ),
-    exit_codes=EXIT_CODES,
+    exit_codes={
+        OK: "done; for `run`: stopped by a signal",
+        CONFIGURATION: "no way to a cluster was found, or an address cannot be served",
+        USAGE: "the command line is wrong",
+        BROKEN: "a bug in the operator; its output says where, and no state is lost",
+    },
     wrong_usage=USAGE,
     system_refused=CONFIGURATION,
     exit_code=lambda _: CONFIGURATION,

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import signal
 import traceback
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 
 import kron
 from kron.core.errors import KronError
@@ -46,8 +46,7 @@ async def _serve(settings: OperatorSettings, access: Access) -> int:
     async with AsyncExitStack() as stack:
         client = Client(access, user_agent=agent, observe=metrics.requested)
         await stack.enter_async_context(client)
-        timer = WallTimer()
-        stack.callback(timer.close)
+        timer = stack.enter_context(closing(WallTimer()))
         operator = Operator(settings, client, journal, metrics, clock, timer)
         if settings.http is not None:
             health = serve_health(settings.http, metrics, operator.why_not_ready)
