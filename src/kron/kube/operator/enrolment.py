@@ -64,9 +64,10 @@ class ClusterEnrolment:
     def put(self, obj: Object) -> None:
         metadata = read_metadata(obj)
         member = self._roster.get((metadata.namespace, metadata.name))
-        if member is not None and member.metadata.uid != metadata.uid:
-            if is_older(metadata.resource_version, member.metadata.resource_version):
-                return
+        before = member.metadata if member else metadata
+        if is_older(metadata.resource_version, before.resource_version):
+            return
+        if member is not None and before.uid != metadata.uid:
             self._remove(member)
             member = None
         if member is None:
@@ -74,9 +75,6 @@ class ClusterEnrolment:
             self._see_status(member, obj)
             self._configure(member, obj)
             self._take_up(member)
-            return
-        before = member.metadata
-        if is_older(metadata.resource_version, before.resource_version):
             return
         member.metadata = metadata
         is_known = metadata.resource_version == before.resource_version
@@ -131,7 +129,7 @@ class ClusterEnrolment:
         except KronError as error:
             if error.code is Code.LEDGER_NEWER:
                 member.frozen = str(error)
-                member.stored = status_from_json(_without_ledger(obj))
+                member.stored = status_from_json({"status": {**obj["status"], "ledger": None}})
                 return not was_frozen
             self._journal.event(
                 Event.STATE_CORRUPT,
@@ -242,8 +240,3 @@ class Jobs:
         self._cleanup.touch(member)
         if not member.pending:
             self._statuses.touch(member, TIDY_DELAY_S)
-
-
-def _without_ledger(obj: Object) -> Object:
-    status = {name: value for name, value in obj["status"].items() if name != "ledger"}
-    return {**obj, "status": status}

@@ -16,8 +16,6 @@ LATENESS_BOUNDS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.
 
 
 class Metrics:
-    """Counters, and a histogram of how late Jobs were made."""
-
     def __init__(self) -> None:
         self.is_leader = False
         self.watch_restarts: Counter[str] = Counter()

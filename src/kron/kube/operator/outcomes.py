@@ -29,8 +29,6 @@ from kron.waking.clock import Clock
 
 
 class Outcomes(JournalAnnouncer[ClusterMember]):
-    """Tells people how periods end, or why they have not yet."""
-
     def __init__(
         self,
         roster: ClusterRoster,

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 
 class PendingJob(Pending):
-    """The Job of one period, while it is being made."""
-
     def __init__(
         self, member: ClusterMember, intent: Intent, latest_s: int, *, replaces: bool
     ) -> None:

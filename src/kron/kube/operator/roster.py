@@ -24,14 +24,11 @@ Key = tuple[str, str]
 
 
 class ClusterRoster(Roster[Key, ClusterMember]):
-    """KronJobs by namespace and name, and all Jobs that carry their labels."""
-
     def __init__(self) -> None:
         super().__init__()
         self._runs: dict[Key, dict[str, JobRun]] = {}
 
     def enrol(self, metadata: Metadata, store: Store[Any]) -> ClusterMember:
-        """A new member, with the Jobs that are known of it."""
         key = (metadata.namespace, metadata.name)
         member = ClusterMember(metadata, self._runs.setdefault(key, {}), store)
         self.add(key, member)

@@ -16,7 +16,6 @@ DEFAULT_HTTP = "127.0.0.1:8080"
 
 class OperatorSettings(Frozen):
     identity: str
-    """Which of several replicas it is."""
     lease_namespace: str
     lease_name: str = DEFAULT_LEASE_NAME
     lease_duration_s: int = DEFAULT_LEASE_DURATION_S
