@@ -1,4 +1,7 @@
-"""The service: a process that runs an operator until a signal stops it."""
+"""The service: a process that runs an operator until a signal stops it.
+
+It answers /healthz, /readyz and /metrics over HTTP, for probes and for Prometheus.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,15 @@ import asyncio
 import gc
 import signal
 import traceback
-from contextlib import AsyncExitStack, closing
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+
+from aiohttp import web
 
 import kron
-from kron.core.errors import KronError
+from kron.core.errors import Code, KronError
 from kron.kube.client.access import Access
 from kron.kube.client.client import Client
-from kron.kube.operator.health import serve as serve_health
 from kron.kube.operator.metrics import Metrics
 from kron.kube.operator.operator import Operator
 from kron.kube.operator.program import BROKEN, OK
@@ -21,6 +26,8 @@ from kron.logs.event import Event
 from kron.logs.journal import Journal
 from kron.waking.clock import Clock
 from kron.waking.timer import WallTimer
+
+_METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def serve(settings: OperatorSettings, access: Access) -> int:
@@ -49,7 +56,7 @@ async def _serve(settings: OperatorSettings, access: Access) -> int:
         timer = stack.enter_context(closing(WallTimer()))
         operator = Operator(settings, client, journal, metrics, clock, timer)
         if settings.http is not None:
-            health = serve_health(settings.http, metrics, operator.why_not_ready)
+            health = _serve_health(settings.http, metrics, operator.why_not_ready)
             await stack.enter_async_context(health)
         task = asyncio.create_task(operator.run())
 
@@ -57,12 +64,44 @@ async def _serve(settings: OperatorSettings, access: Access) -> int:
             journal.event(Event.STOPPING, reason=reason, active=operator.starting)
             task.cancel()
 
-        loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, stop, number.name)
+            asyncio.get_running_loop().add_signal_handler(number, stop, number.name)
         try:
             await task
         except asyncio.CancelledError:
             if not task.cancelled():
                 raise
     return OK
+
+
+@asynccontextmanager
+async def _serve_health(
+    address: tuple[str, int], metrics: Metrics, why_not_ready: Callable[[], str]
+) -> AsyncIterator[None]:
+    """Answer while the context lasts. `why_not_ready` says '' once everything is known."""
+
+    async def healthz(_: web.Request) -> web.Response:
+        return web.Response(text="ok\n")
+
+    async def readyz(_: web.Request) -> web.Response:
+        reason = why_not_ready()
+        return web.Response(text=f"{reason or 'ok'}\n", status=503 if reason else 200)
+
+    async def show_metrics(_: web.Request) -> web.Response:
+        return web.Response(body=metrics.text().encode(), headers={"Content-Type": _METRICS_TYPE})
+
+    application = web.Application()
+    routes = {"/healthz": healthz, "/readyz": readyz, "/metrics": show_metrics}
+    application.add_routes([web.get(path, answer) for path, answer in routes.items()])
+    runner = web.AppRunner(application, access_log=None, handle_signals=False)
+    await runner.setup()
+    host, port = address
+    try:
+        await web.TCPSite(runner, host, port).start()
+    except OSError as error:
+        message = f"health and metrics cannot be served on {host}:{port}: {error.strerror}"
+        raise KronError(Code.CONTROL, message, fix="choose another with --http") from None
+    else:
+        yield
+    finally:
+        await runner.cleanup()
