@@ -11,9 +11,8 @@ import asyncio
 import os
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from json import dumps
-from typing import Self
 
 import aiohttp
 from yarl import URL
@@ -40,7 +39,7 @@ _PAGE = 500
 """How many objects a page of a list has."""
 
 
-class Client:
+class Client(AbstractAsyncContextManager["Client"]):
     """A connection pool to one API server. Use it as an async context manager."""
 
     def __init__(
@@ -55,9 +54,6 @@ class Client:
         self._sessions = Sessions(access, user_agent)
         self._observe = observe
         self._slots = asyncio.Semaphore(limit)
-
-    async def __aenter__(self) -> Self:
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._sessions.close()

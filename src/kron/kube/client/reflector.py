@@ -176,13 +176,12 @@ class Reflector:
         loop = asyncio.get_running_loop()
         began_s = loop.time()
         has_events = False
-        timeout_s = int(_WATCH_S * (1 + random()))  # noqa: S311
         events = self._client.events(
             self._resource,
             self._namespace,
             self._version,
             selector=self._selector,
-            timeout_s=timeout_s,
+            timeout_s=int(_WATCH_S * (1 + random())),  # noqa: S311
             silence_s=self._silence_s,
         )
         try:
