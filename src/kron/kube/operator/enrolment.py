@@ -11,13 +11,13 @@ from collections.abc import Callable
 
 from kron.core.errors import Code, KronError
 from kron.kube.api_object import Object
-from kron.kube.client.reflector import is_older
+from kron.kube.client.reflector import Key, is_older
 from kron.kube.operator.condition import INVALID_SPEC, says_invalid, trouble_of
 from kron.kube.operator.event_sender import EventSender
 from kron.kube.operator.job_cleanup import JobCleanup
 from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.pending import PendingJob
-from kron.kube.operator.roster import ClusterRoster, Key
+from kron.kube.operator.roster import ClusterRoster
 from kron.kube.operator.starter import JobStarter
 from kron.kube.operator.status_writer import TIDY_DELAY_S, StatusWriter
 from kron.kube.resource.kronjob import InvalidSpec, KronJob, read_kronjob, read_metadata

@@ -49,14 +49,12 @@ class Metrics:
     def _lines(self) -> Iterator[str]:
         yield from _family(
             "kron_runs_total",
-            "counter",
             "Periods that have ended, by outcome.",
             {f'outcome="{outcome}"': self._runs[outcome] for outcome in Outcome},
         )
         yield from self._lateness_lines()
         yield from _family(
             "kron_api_requests_total",
-            "counter",
             "Requests to the API server, by verb, resource and status code (0: no answer).",
             {
                 f'verb="{verb}",resource="{resource}",code="{status}"': count
@@ -65,18 +63,16 @@ class Metrics:
         )
         yield from _family(
             "kron_watch_restarts_total",
-            "counter",
             "Watches that were started again, by resource.",
             {f'resource="{name}"': count for name, count in sorted(self.watch_restarts.items())},
         )
         yield from _family(
             "kron_events_dropped_total",
-            "counter",
             "Events that were not sent, because there were too many or the API server refused.",
             {"": self.events_dropped},
         )
         for name, (description, value) in self.gauges.items():
-            yield from _family(name, "gauge", description, {"": value()})
+            yield from _family(name, description, {"": value()}, kind="gauge")
 
     def _lateness_lines(self) -> Iterator[str]:
         name = "kron_lateness_seconds"
@@ -90,7 +86,9 @@ class Metrics:
         yield f"{name}_count {total}"
 
 
-def _family(name: str, kind: str, description: str, values: Mapping[str, int]) -> Iterator[str]:
+def _family(
+    name: str, description: str, values: Mapping[str, int], kind: str = "counter"
+) -> Iterator[str]:
     yield f"# HELP {name} {description}"
     yield f"# TYPE {name} {kind}"
     for labels, value in values.items():

@@ -9,6 +9,7 @@ from collections.abc import Collection
 
 from kron.core.errors import KronError
 from kron.core.instant import from_text
+from kron.kube.client.reflector import Key
 from kron.kube.operator.member import ClusterMember
 from kron.kube.resource.kronjob import Metadata
 from kron.kube.resource.run import JobRun
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kron.runtime.ports import Store
-
-Key = tuple[str, str]
 
 
 class ClusterRoster(Roster[Key, ClusterMember]):

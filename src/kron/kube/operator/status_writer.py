@@ -170,14 +170,8 @@ class StatusWriter:
             return False
         member.writing = status
         try:
-            metadata = member.metadata
             seen = await self._client.patch(
-                KRONJOBS,
-                metadata.namespace,
-                metadata.name,
-                _body(member, status),
-                subresource="status",
-                is_brief=True,
+                KRONJOBS, *member.key, _body(member, status), subresource="status", is_brief=True
             )
         except ApiError as error:
             await self._failed(member, error)
