@@ -63,13 +63,13 @@ def conditions(member: ClusterMember, now_s: int) -> tuple[Condition, ...]:
     trouble = Trouble(NEWER_STATUS, member.frozen) if member.frozen else member.trouble
     error = trouble or Trouble("NoError", "")
     last = member.ledger.last if member.ledger else None
-    in_vain = last if last is not None and last.outcome is Outcome.UNSCHEDULABLE else None
-    time_found = ("NoTimeFound", in_vain.reason) if in_vain else ("TimeFound", "")
+    unscheduled = last if last is not None and last.outcome is Outcome.UNSCHEDULABLE else None
+    time_found = ("NoTimeFound", unscheduled.reason) if unscheduled else ("TimeFound", "")
     return (
         condition(READY, *_ready(member, trouble)),
         condition(INVALID_SPEC, bool(invalid), "Invalid" if invalid else "Valid", invalid),
         condition(SCHEDULING_ERROR, trouble is not None, error.reason, error.message),
-        condition(UNSCHEDULABLE, in_vain is not None, *time_found),
+        condition(UNSCHEDULABLE, unscheduled is not None, *time_found),
     )
 
 
