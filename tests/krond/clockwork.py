@@ -18,6 +18,7 @@ from kron.core.instant import from_text, to_text
 from kron.jobs.configuration import Configuration
 from kron.jobs.source import own_access
 from kron.krond.daemon import Daemon
+from kron.krond.host import Host as KrondHost
 from kron.krond.member import HostMember
 from kron.krond.notify import Notifier
 from kron.krond.process.launch import StartError
@@ -27,6 +28,7 @@ from kron.krond.service import read_configuration
 from kron.krond.settings import KrondSettings
 from kron.krond.state.store import StateStore
 from kron.krond.surroundings import Surroundings
+from kron.krond.timers import Timers
 from kron.logs.journal import Journal
 from kron.logs.record import Record
 from kron.testing.clock import FakeClock
@@ -104,19 +106,17 @@ class Clockwork(Host):
             self.clock.advance(self.reading_takes_s)
             return read_configuration(how)
 
-        self.daemon = Daemon(
-            how,
-            read,
+        host = KrondHost(
             store,
             self.journal,
-            Notifier(),
             self.launcher,
-            "test",
             self.clock,
             self.timer,
+            Timers(),
             self.poller,
             Processes(),
         )
+        self.daemon = Daemon(how, read, host, Notifier())
 
         def close() -> None:
             self.poller.close()
@@ -179,7 +179,7 @@ class Clockwork(Host):
         wrong: list[str] = []
         self.write(*lines)
         now_ns = self.clock.monotonic_ns()
-        self.daemon._timers.at(now_ns, lambda: wrong.append(self.daemon.reload()))
+        self.daemon._host.timers.at(now_ns, lambda: wrong.append(self.daemon.reload()))
         self.turn()  # it comes up as the loop turns, as a signal does
         assert wrong == [""]
 

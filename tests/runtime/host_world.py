@@ -20,6 +20,7 @@ from kron.jobs.configuration import Configuration
 from kron.jobs.document import Document, read_document
 from kron.jobs.source import own_access
 from kron.krond.daemon import Daemon
+from kron.krond.host import Host
 from kron.krond.notify import Notifier
 from kron.krond.process.launch import StartError
 from kron.krond.run import PendingRun
@@ -28,6 +29,7 @@ from kron.krond.state.errors import PersistenceError
 from kron.krond.state.record import JobState, RunRecord
 from kron.krond.state.store import StateStore
 from kron.krond.surroundings import Surroundings
+from kron.krond.timers import Timers
 from kron.testing.clock import FakeClock
 from kron.testing.life import SLOW_S, FaultKind, Life
 from kron.testing.loop import FakePoller, FakeTimer
@@ -161,19 +163,17 @@ class HostWorld(World):
             self._timer = FakeTimer(self.clock)
             self._poller = TablePoller(self.clock, self._timer, self.processes)
             self._launcher = TableLauncher(self)
-            self._daemon = Daemon(
-                self._settings,
-                self._read,
+            host = Host(
                 store,
                 journal,
-                Notifier(),
                 self._launcher,
-                "test",
                 self.clock,
                 self._timer,
+                Timers(),
                 self._poller,
                 self.processes,
             )
+            self._daemon = Daemon(self._settings, self._read, host, Notifier())
             self._daemon.begin(self._read())
 
     def crash(self) -> None:

@@ -7,6 +7,7 @@ import select
 import signal
 from collections.abc import Callable, Collection, Mapping
 
+import kron
 from kron.core.duration import SECOND_NS
 from kron.core.errors import Code, KronError
 from kron.jobs.configuration import Configuration, ConfigurationError
@@ -15,10 +16,9 @@ from kron.krond.control.requests import Requests
 from kron.krond.control.server import ControlServer
 from kron.krond.enrolment import HostEnrolment
 from kron.krond.evidence import Search
+from kron.krond.host import Host
 from kron.krond.member import HostMember
 from kron.krond.notify import Notifier
-from kron.krond.poller import Poller
-from kron.krond.process.processes import Processes
 from kron.krond.roster import HostRoster
 from kron.krond.run import PendingRun, Run
 from kron.krond.settings import KrondSettings, OnStop
@@ -26,18 +26,13 @@ from kron.krond.signals import Signals
 from kron.krond.starter import ProcessStarter
 from kron.krond.state.errors import PersistenceError
 from kron.krond.state.record import Ended
-from kron.krond.state.store import StateStore
 from kron.krond.state.writeback import WriteBack
 from kron.krond.supervisor import Supervisor
-from kron.krond.surroundings import Surroundings
-from kron.krond.timers import Timer, Timers
+from kron.krond.timers import Timer
 from kron.krond.watch import Watch
 from kron.logs.announcer import JournalAnnouncer
 from kron.logs.event import Event, Level
-from kron.logs.journal import Journal
 from kron.runtime.scheduler import Scheduler
-from kron.waking.clock import Clock
-from kron.waking.timer import WallTimer
 
 BUSY_NS = SECOND_NS // 2
 """Work that takes no longer makes no run late."""
@@ -56,68 +51,45 @@ class Daemon:
         self,
         settings: KrondSettings,
         read: Callable[[], Configuration],
-        store: StateStore,
-        journal: Journal,
+        host: Host,
         notifier: Notifier,
-        surroundings: Surroundings,
-        version: str,
-        clock: Clock,
-        timer: WallTimer,
-        poller: Poller,
-        processes: Processes,
     ) -> None:
         self.settings = settings
-        self.version = version
-        self.journal = journal
-        self.started_ns = clock.now_ns()
+        self.journal = host.journal
+        self.started_ns = host.clock.now_ns()
         self.roster = HostRoster()
         self._read = read
-        self._store = store
+        self._host = host
         self._notifier = notifier
-        self._clock = clock
-        self._poller = poller
-        self._poller.add(timer.fileno(), select.EPOLLIN, lambda _: self._timer_fired())
-        self._timers = Timers()
-        self._timer = timer
-        self._writeback = WriteBack(store, processes.boot_id())
-        search = Search(store, processes)
-        self.supervisor = Supervisor(
-            self._poller, self._timers, journal, clock, processes, self._run_ended
-        )
+        self._clock = host.clock
+        host.poller.add(host.timer.fileno(), select.EPOLLIN, lambda _: self._timer_fired())
+        self._writeback = WriteBack(host.store, host.processes.boot_id())
+        search = Search(host)
+        self.supervisor = Supervisor(host, self._run_ended)
         self.starter = ProcessStarter(
-            store,
-            self._writeback,
-            self.supervisor,
-            surroundings,
-            self._timers,
-            journal,
-            clock,
-            processes,
-            search,
-            most_running=settings.most_running,
+            host, self._writeback, self.supervisor, search, most_running=settings.most_running
         )
         self._scheduler: Scheduler[HostMember, PendingRun] = Scheduler(
             self._writeback,
             self._writeback,
             self.starter,
-            JournalAnnouncer[HostMember](journal),
-            clock,
+            JournalAnnouncer[HostMember](host.journal),
+            host.clock,
             slack_s=settings.slack_s,
         )
         self._enrolment = HostEnrolment(
+            host,
             self.roster,
-            store,
             self._writeback,
             self.supervisor,
             self.starter,
             self._scheduler,
             search,
-            journal,
         )
         self._stopping: OnStop | None = None
         self._is_accepting = not settings.is_once
         """Whether periods that come due from now on are dealt with."""
-        self._woken_ns = clock.monotonic_ns()
+        self._woken_ns = host.clock.monotonic_ns()
         self._busy_ns = 0
         """How long it worked before it slept, if something came due in that time."""
         self._reload_timer: Timer | None = None
@@ -139,11 +111,13 @@ class Daemon:
         """Go on until it is asked to stop, or with `--once` until what was due has run."""
         if os.getpid() == 1:
             self.supervisor.reap_strays()  # those that ended before anybody listened
-        control = ControlServer(self._store.descriptor, Requests(self).answer)
+        control = ControlServer(self._host.store.descriptor, Requests(self).answer)
         try:
-            self._poller.add(signals.fileno(), select.EPOLLIN, lambda _: self._signalled(signals))
-            control.register(self._poller)
-            self.journal.event(Event.READY, version=self.version, jobs=len(self.roster))
+            self._host.poller.add(
+                signals.fileno(), select.EPOLLIN, lambda _: self._signalled(signals)
+            )
+            control.register(self._host.poller)
+            self.journal.event(Event.READY, version=kron.__version__, jobs=len(self.roster))
             self._notifier.ready(f"{len(self.roster)} jobs")
             self._keep_watchdog_quiet()
             on_ready()
@@ -152,8 +126,8 @@ class Daemon:
             self._end()
         finally:
             control.close()
-            self._poller.close()
-            self._timer.close()
+            self._host.poller.close()
+            self._host.timer.close()
 
     def follow(self, directories: Mapping[str, Collection[str]]) -> None:
         """Reload by itself when something in these directories has changed, as cron does.
@@ -176,10 +150,10 @@ class Daemon:
                 self.journal.error("watch", f"{error.filename}: {error.strerror}: {fix}")
             if is_changed and not self._reload_timer:
                 due_ns = self._clock.monotonic_ns() + QUIET_NS
-                self._reload_timer = self._timers.at(due_ns, self._reload_changed)
+                self._reload_timer = self._host.timers.at(due_ns, self._reload_changed)
 
         look()
-        self._poller.add(watch.fileno(), select.EPOLLIN, look)
+        self._host.poller.add(watch.fileno(), select.EPOLLIN, look)
 
     # What others ask for
 
@@ -249,14 +223,14 @@ class Daemon:
 
     def turn(self) -> None:
         """Sleep until something happens, and deal with it."""
-        self._timer.arm(self._next_ns())
+        self._host.timer.arm(self._next_ns())
         if not self._is_due(self._clock.now_ns()):
             self._busy_ns = 0  # what comes due from now on has not waited for it
-        ready = self._poller.wait(self._timeout_s())
+        ready = self._host.poller.wait(self._timeout_s())
         self._woken_ns = self._clock.monotonic_ns()
         for callback, events in ready:
             callback(events)
-        self._timers.fire_due(self._clock.monotonic_ns())
+        self._host.timers.fire_due(self._clock.monotonic_ns())
         now_ns = self._clock.now_ns()
         if self._is_due(now_ns):
             self._wake(now_ns)
@@ -282,14 +256,14 @@ class Daemon:
         return None if next_s is None else next_s * SECOND_NS
 
     def _timeout_s(self) -> float | None:
-        next_ns = self._timers.next_ns()
+        next_ns = self._host.timers.next_ns()
         if next_ns is None:
             return None
         # epoll counts in whole milliseconds and rounds up, so that no timer is early.
         return max(0, next_ns - self._clock.monotonic_ns()) / SECOND_NS
 
     def _timer_fired(self) -> None:
-        if not self._timer.read():
+        if not self._host.timer.read():
             self._clock_changed()
 
     def _clock_changed(self) -> None:
@@ -325,7 +299,9 @@ class Daemon:
         interval_ns = self._notifier.interval_ns
         if interval_ns is not None:
             self._notifier.watchdog()
-            self._timers.at(self._clock.monotonic_ns() + interval_ns, self._keep_watchdog_quiet)
+            self._host.timers.at(
+                self._clock.monotonic_ns() + interval_ns, self._keep_watchdog_quiet
+            )
 
     def _change(self, configuration: Configuration) -> None:
         self._log_read(configuration)

@@ -12,17 +12,17 @@ from collections.abc import Collection, Iterable, Sequence
 from kron.core.duration import SECOND_NS
 from kron.jobs.entry import Entry
 from kron.krond.evidence import Search
+from kron.krond.host import Host
 from kron.krond.member import HostMember
 from kron.krond.roster import Changes, HostRoster
 from kron.krond.run import PendingRun
 from kron.krond.starter import ProcessStarter
 from kron.krond.state.errors import StateCorrupt
 from kron.krond.state.record import JobState
-from kron.krond.state.store import StateStore, file_name
+from kron.krond.state.store import file_name
 from kron.krond.state.writeback import WriteBack
 from kron.krond.supervisor import UNSEEN, Supervisor
 from kron.logs.event import Event
-from kron.logs.journal import Journal
 from kron.runtime.scheduler import Scheduler
 
 NOT_STARTED = "krond ended before it was started"
@@ -34,28 +34,26 @@ class HostEnrolment:
 
     def __init__(
         self,
+        host: Host,
         roster: HostRoster,
-        store: StateStore,
         writeback: WriteBack,
         supervisor: Supervisor,
         starter: ProcessStarter,
         scheduler: Scheduler[HostMember, PendingRun],
         search: Search,
-        journal: Journal,
     ) -> None:
+        self._host = host
         self._roster = roster
-        self._store = store
         self._writeback = writeback
         self._supervisor = supervisor
         self._starter = starter
         self._scheduler = scheduler
         self._search = search
-        self._journal = journal
 
     def begin(self, entries: Iterable[Entry], now_ns: int) -> None:
         """Take up the jobs and what is left of their runs, and start what is due."""
         entries = list(entries)
-        loaded = self._store.load_all(entry.identity for entry in entries)
+        loaded = self._host.store.load_all(entry.identity for entry in entries)
         states = loaded.states
         corrupt = {os.path.basename(error.file): error for error in loaded.corrupt}  # noqa: PTH119
         found: list[tuple[HostMember, JobState]] = []
@@ -76,7 +74,7 @@ class HostEnrolment:
         self._retire_strangers(strangers)
         if loaded.lost is not None:
             self._writeback.flush()
-            if set_aside := self._store.set_bundle_aside():
+            if set_aside := self._host.store.set_bundle_aside():
                 self._log_corrupt(set_aside, None)
         self._recover(found, now_ns)
         self._remove_proofs(strangers)
@@ -145,7 +143,7 @@ class HostEnrolment:
                 if pid := self._search.pids.get(record.run_id):
                     self._supervisor.adopt(member, record, pid)
                 else:
-                    began = record.pid is not None or self._store.has_proof(record.run_id)
+                    began = record.pid is not None or self._host.store.has_proof(record.run_id)
                     self._starter.conclude_run(member, record, UNSEEN if began else NOT_STARTED)
             self._writeback.changed(member)  # with the processes of the runs that were adopted
         self._scheduler.recover(
@@ -160,7 +158,7 @@ class HostEnrolment:
 
     def _retire_strangers(self, states: Collection[JobState]) -> None:
         """The same for jobs that were removed while krond was down."""
-        self._store.commit(
+        self._host.store.commit(
             [
                 state.replace(ledger=state.ledger.retired(), planned=())
                 for state in states
@@ -174,27 +172,27 @@ class HostEnrolment:
         for state in strangers:
             wanted.update(record.run_id for record in state.active)
             wanted.update(intent.run_id for intent in state.ledger.starting)
-        for run_id in self._store.proofs():
+        for run_id in self._host.store.proofs():
             if run_id not in wanted:
                 self._writeback.let_go(run_id)
 
     def _log_suspended(self, members: Iterable[HostMember]) -> None:
         for member in members:
             if member.entry.schedule.policy.suspend:
-                self._journal.of_job(Event.SUSPENDED, member.entry, suspend=True)
+                self._host.journal.of_job(Event.SUSPENDED, member.entry, suspend=True)
 
     def _load(self, entries: Iterable[Entry]) -> dict[str, JobState | StateCorrupt | None]:
         """What the store has of these jobs, by identity."""
         found: dict[str, JobState | StateCorrupt | None] = {}
         for entry in entries:
             try:
-                found[entry.identity] = self._store.load(entry.identity)
+                found[entry.identity] = self._host.store.load(entry.identity)
             except StateCorrupt as error:
                 found[entry.identity] = error
         return found
 
     def _log_corrupt(self, error: StateCorrupt, entry: Entry | None) -> None:
-        self._journal.event(
+        self._host.journal.event(
             Event.STATE_CORRUPT,
             namespace=entry.path if entry else None,
             name=entry.name if entry else None,

@@ -10,21 +10,19 @@ import os
 from collections.abc import Iterable
 
 from kron.engine.recovery import Evidence, Sighting
+from kron.krond.host import Host
 from kron.krond.member import HostMember
 from kron.krond.process.account import find_account
 from kron.krond.process.launch import StartError
-from kron.krond.process.processes import Processes
 from kron.krond.state.record import JobState, RunRecord
-from kron.krond.state.store import StateStore
 
 
 class Search:
     """Looks for runs."""
 
-    def __init__(self, store: StateStore, processes: Processes) -> None:
-        self._store = store
-        self._processes = processes
-        self._boot_id = processes.boot_id()
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._boot_id = host.processes.boot_id()
         self.pids: dict[str, int] = {}
         """The process of every run that was found alive, by run id."""
 
@@ -47,7 +45,7 @@ class Search:
             return Evidence.REBOOTED
         if run_id in self.pids:
             return Evidence.ALIVE
-        return Evidence.BEGAN if self._store.has_proof(run_id) else None
+        return Evidence.BEGAN if self._host.store.has_proof(run_id) else None
 
     def look(self, jobs: Iterable[tuple[HostMember, JobState]]) -> None:
         """Look for the runs of these jobs, whose states the previous krond left."""
@@ -60,13 +58,13 @@ class Search:
             records += [(intent.run_id, None) for intent in state.ledger.starting]
             for run_id, known in records:
                 has_pid = known is not None and known.pid is not None
-                record = known if has_pid else self._store.noted_run(run_id)
+                record = known if has_pid else self._host.store.noted_run(run_id)
                 if record is None or record.pid is None or record.ticks is None:
                     unknown[run_id] = member
-                elif self._processes.is_alive(record.pid, record.ticks):
+                elif self._host.processes.is_alive(record.pid, record.ticks):
                     self.pids[run_id] = record.pid
         if unknown:
-            self.pids |= self._processes.find_runs(
+            self.pids |= self._host.processes.find_runs(
                 unknown.keys(), lambda run_id: _uid_of(unknown[run_id])
             )
 

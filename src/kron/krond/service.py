@@ -9,12 +9,12 @@ import signal
 from collections.abc import Collection
 from contextlib import ExitStack
 
-import kron
 from kron.console.program import RESTARTED
 from kron.core.errors import Code, KronError
 from kron.jobs.configuration import SYSTEM_DIRECTORY, Configuration, default_paths, load
 from kron.krond.background import Background, Foreground
 from kron.krond.daemon import Daemon
+from kron.krond.host import Host
 from kron.krond.notify import NAMES, Notifier
 from kron.krond.poller import Poller
 from kron.krond.process.processes import Processes
@@ -24,6 +24,7 @@ from kron.krond.signals import Signals
 from kron.krond.state.lock import lock
 from kron.krond.state.store import StateStore
 from kron.krond.surroundings import Surroundings
+from kron.krond.timers import Timers
 from kron.logs.journal import Journal
 from kron.waking.clock import Clock
 from kron.waking.timer import WallTimer
@@ -70,19 +71,17 @@ class _Service:
             store = StateStore.open(settings.state_dir)
             stack.callback(store.close)
             self._journal = _journal(settings)
-            daemon = Daemon(
-                settings,
-                lambda: read_configuration(settings),
+            host = Host(
                 store,
                 self._journal,
-                notifier,
                 Surroundings(own_environment(without=NAMES), _limits(settings)),
-                kron.__version__,
                 Clock(),
                 WallTimer(),
+                Timers(),
                 Poller(),
                 Processes(),
             )
+            daemon = Daemon(settings, lambda: read_configuration(settings), host, notifier)
             if JobSource.CRON in settings.sources:
                 daemon.follow(_crontab_directories())
             daemon.begin(configuration)

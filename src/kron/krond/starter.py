@@ -20,20 +20,15 @@ from kron.engine.ledger import Intent
 from kron.engine.recovery import Conclude, Sighting
 from kron.jobs.entry import Entry
 from kron.krond.evidence import Search
+from kron.krond.host import Host
 from kron.krond.member import HostMember
 from kron.krond.process.launch import StartError
-from kron.krond.process.processes import Processes
 from kron.krond.run import PendingRun, Run
 from kron.krond.state.errors import PersistenceError
 from kron.krond.state.record import Ended, RunRecord
-from kron.krond.state.store import StateStore
 from kron.krond.state.writeback import WriteBack
 from kron.krond.supervisor import Supervisor
-from kron.krond.surroundings import Surroundings
-from kron.krond.timers import Timers
 from kron.logs.event import Component, Event, Level
-from kron.logs.journal import Journal
-from kron.waking.clock import Clock
 
 FIRST_RETRY_NS = SECOND_NS // 10
 LONGEST_RETRY_NS = 5 * SECOND_NS
@@ -48,14 +43,9 @@ class ProcessStarter:
 
     def __init__(
         self,
-        store: StateStore,
+        host: Host,
         writeback: WriteBack,
         supervisor: Supervisor,
-        surroundings: Surroundings,
-        timers: Timers,
-        journal: Journal,
-        clock: Clock,
-        processes: Processes,
         search: Search,
         *,
         most_running: int,
@@ -67,14 +57,9 @@ class ProcessStarter:
         """The runs that were started just now, each with its loggers, and not logged yet."""
         self._unwatched = 0
         """How many processes those are."""
-        self._store = store
+        self._host = host
         self._writeback = writeback
         self._supervisor = supervisor
-        self._surroundings = surroundings
-        self._timers = timers
-        self._journal = journal
-        self._clock = clock
-        self._processes = processes
         self._search = search
         self._most_running = most_running
         self._is_closed = False
@@ -95,11 +80,11 @@ class ProcessStarter:
             message = f"a run of {quoted(job.entry.name)} is going on, and concurrency is forbid"
             raise KronError(Code.CONTROL, message, fix="wait for its end, or stop it")
         replaces = bool(job.active_run) and concurrency is Concurrency.REPLACE
-        boot_id = self._processes.boot_id()
+        boot_id = self._host.processes.boot_id()
         record = RunRecord(os.urandom(10).hex(), None, None, boot_id=boot_id)
         pending = PendingRun(job, record, replaces=replaces)
         pending.on_end.append(on_end)
-        self._journal.of_job(Event.MANUAL_RUN, job.entry, run_id=pending.run_id)
+        self._host.journal.of_job(Event.MANUAL_RUN, job.entry, run_id=pending.run_id)
         return pending
 
     def request(self, job: HostMember, pending: PendingRun) -> None:
@@ -111,7 +96,7 @@ class ProcessStarter:
         pending.blockers = list(job.runs)
         self._wait(pending, REPLACING)
         for run in pending.blockers:
-            self._journal.of_job(
+            self._host.journal.of_job(
                 Event.REPLACED_JOB,
                 job.entry,
                 period=pending.record.period or "",
@@ -224,7 +209,7 @@ class ProcessStarter:
 
         `active_run` is the run that it was skipped for.
         """
-        now_ns = self._clock.now_ns()
+        now_ns = self._host.clock.now_ns()
         ended = record.ended(reason, outcome=outcome.value, ended_ns=now_ns)
         job.remember_end(ended)
         entry = job.entry  # a reload before it is logged changes nothing about it
@@ -233,32 +218,32 @@ class ProcessStarter:
             if record.period is None:
                 self._log_ended(entry, record, reason)
             elif outcome is Outcome.SKIPPED:
-                self._journal.skipped(entry, record.period, active_job=active_run)
+                self._host.journal.skipped(entry, record.period, active_job=active_run)
             else:
                 now_s, chosen_s = now_ns // SECOND_NS, record.chosen_s
-                self._journal.missed(entry, record.period, now_s, reason, chosen_s=chosen_s)
+                self._host.journal.missed(entry, record.period, now_s, reason, chosen_s=chosen_s)
 
         self._writeback.then(log)
         return ended
 
     def _start(self, pending: PendingRun) -> None:
-        now_ns = self._clock.now_ns()
+        now_ns = self._host.clock.now_ns()
         try:
             self._supervisor.check_room(self._unwatched)
-            pid, loggers = self._surroundings.start(
-                pending, self._store.proof_in_child(pending.run_id), now_ns // SECOND_NS
+            pid, loggers = self._host.surroundings.start(
+                pending, self._host.store.proof_in_child(pending.run_id), now_ns // SECOND_NS
             )
         except StartError as error:
             self._reap(error.loggers)
             if error.state_error:  # the intent stays: the next krond starts it, if it is in time
-                what = f"the proof {self._store.proof(pending.run_id)} cannot be written"
+                what = f"the proof {self._host.store.proof(pending.run_id)} cannot be written"
                 raise PersistenceError(what, OSError(error.state_error, error.reason)) from None
             self._failed(pending, error)
             return
         record = pending.record.replace(
-            started_ns=self._clock.now_ns(), pid=pid, boot_id=self._processes.boot_id()
+            started_ns=self._host.clock.now_ns(), pid=pid, boot_id=self._host.processes.boot_id()
         )
-        run = Run(pending.member, record, pid, self._clock.monotonic_ns())
+        run = Run(pending.member, record, pid, self._host.clock.monotonic_ns())
         run.on_end = pending.on_end
         self._begun.append((run, loggers))
         self._unwatched += 1 + len(loggers)
@@ -268,7 +253,7 @@ class ProcessStarter:
 
     def _take_up(self, run: Run, loggers: Iterable[int]) -> None:
         """Log a run that was started just now, watch it, and note which process it is."""
-        self._journal.of_job(
+        self._host.journal.of_job(
             Event.STARTED,
             run.member.entry,
             at_ns=run.record.started_ns,
@@ -279,12 +264,12 @@ class ProcessStarter:
         )
         self._supervisor.watch(run)
         self._reap(loggers)
-        run.record = run.record.replace(ticks=self._processes.start_ticks(run.pid))
+        run.record = run.record.replace(ticks=self._host.processes.start_ticks(run.pid))
         try:
-            self._store.note_run(run.record)
+            self._host.store.note_run(run.record)
         except PersistenceError as error:
             # The next krond would find it by its environment, so it is as good as noted.
-            self._journal.error("note the run", str(error), run.member.entry, level=Level.WARN)
+            self._host.journal.error("note the run", str(error), run.member.entry, level=Level.WARN)
 
     def _reap(self, loggers: Iterable[int]) -> None:
         for logger in loggers:
@@ -294,7 +279,7 @@ class ProcessStarter:
         entry = pending.member.entry
         level = Level.ERROR if error.for_good else Level.WARN
         if error.for_good or pending.tries == 0:
-            self._journal.error(
+            self._host.journal.error(
                 "start",
                 error.reason,
                 entry,
@@ -310,7 +295,9 @@ class ProcessStarter:
         if not pending.waits_for:
             self._wait(pending, f"{RESOURCES}{error.reason}")
         if self._check_deadline(pending):
-            self._timers.at(self._clock.monotonic_ns() + delay_ns, lambda: self._again(pending))
+            self._host.timers.at(
+                self._host.clock.monotonic_ns() + delay_ns, lambda: self._again(pending)
+            )
 
     def _again(self, pending: PendingRun) -> None:
         if not pending.is_done:
@@ -319,7 +306,7 @@ class ProcessStarter:
 
     def _wait(self, pending: PendingRun, what: str) -> None:
         pending.waits_for = what
-        self._journal.of_job(
+        self._host.journal.of_job(
             Event.WAITING,
             pending.member.entry,
             period=pending.record.period,
@@ -334,12 +321,12 @@ class ProcessStarter:
             pending.deadline = None
         if pending.latest_s is None:
             return True
-        left_ns = (pending.latest_s + 1) * SECOND_NS - self._clock.now_ns()
+        left_ns = (pending.latest_s + 1) * SECOND_NS - self._host.clock.now_ns()
         if left_ns <= 0:
             self.give_up(pending.member, pending, Outcome.MISSED, f"{TOO_LATE}{pending.waits_for}")
             return False
-        pending.deadline = self._timers.at(
-            self._clock.monotonic_ns() + left_ns, lambda: self._check_deadline(pending)
+        pending.deadline = self._host.timers.at(
+            self._host.clock.monotonic_ns() + left_ns, lambda: self._check_deadline(pending)
         )
         return True
 
@@ -351,7 +338,7 @@ class ProcessStarter:
         pending.member.pending.remove(pending)
 
     def _log_ended(self, entry: Entry, record: RunRecord, reason: str) -> None:
-        self._journal.of_job(
+        self._host.journal.of_job(
             Event.EXITED,
             entry,
             Level.WARN,

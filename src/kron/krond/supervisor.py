@@ -13,16 +13,12 @@ import signal
 from collections.abc import Callable
 
 from kron.core.duration import SECOND_NS, format_duration
+from kron.krond.host import Host
 from kron.krond.member import HostMember
-from kron.krond.poller import Poller
 from kron.krond.process.failure import StartError
-from kron.krond.process.processes import Processes
 from kron.krond.run import Run, Stage
 from kron.krond.state.record import Ended, RunRecord
-from kron.krond.timers import Timers
 from kron.logs.event import Component, Event, Level
-from kron.logs.journal import Journal
-from kron.waking.clock import Clock
 
 UNSEEN = "krond was not its parent when it ended, so its result is unknown"
 
@@ -30,21 +26,9 @@ UNSEEN = "krond was not its parent when it ended, so its result is unknown"
 class Supervisor:
     """All runs that are going on. `on_end` is called with each end."""
 
-    def __init__(
-        self,
-        poller: Poller,
-        timers: Timers,
-        journal: Journal,
-        clock: Clock,
-        processes: Processes,
-        on_end: Callable[[Run, Ended], None],
-    ) -> None:
+    def __init__(self, host: Host, on_end: Callable[[Run, Ended], None]) -> None:
         self.runs: dict[str, Run] = {}
-        self._processes = processes
-        self._poller = poller
-        self._timers = timers
-        self._journal = journal
-        self._clock = clock
+        self._host = host
         self._on_end = on_end
 
     def check_room(self, unwatched: int) -> None:
@@ -52,7 +36,7 @@ class Supervisor:
 
         `unwatched` processes were started just now, and are to be watched first.
         """
-        if not self._poller.has_room(unwatched):
+        if not self._host.poller.has_room(unwatched):
             raise StartError("krond watches as many runs as it may open files", for_good=False)
 
     def watch(self, run: Run) -> None:
@@ -61,7 +45,7 @@ class Supervisor:
         run.member.runs.append(run)
         timeout_ns = run.task.timeout_ns
         if timeout_ns is not None:
-            run.timer = self._timers.at(
+            run.timer = self._host.timers.at(
                 run.began_ns + timeout_ns, lambda: self.stop(run, is_timeout=True)
             )
         if not self._watch_process(run, run.pid):  # adopted, and gone in this very moment
@@ -69,18 +53,18 @@ class Supervisor:
 
     def adopt(self, member: HostMember, record: RunRecord, pid: int) -> None:
         """Look after a run that a krond before this one started."""
-        ticks = self._processes.start_ticks(pid)
-        age_ns = self._processes.age_ns(ticks) if ticks is not None else 0
+        ticks = self._host.processes.start_ticks(pid)
+        age_ns = self._host.processes.age_ns(ticks) if ticks is not None else 0
         record = record.replace(
-            started_ns=self._clock.now_ns() - age_ns,
+            started_ns=self._host.clock.now_ns() - age_ns,
             pid=pid,
             ticks=ticks,
-            boot_id=self._processes.boot_id(),
+            boot_id=self._host.processes.boot_id(),
         )
-        self._journal.of_job(
+        self._host.journal.of_job(
             Event.ADOPTED, member.entry, period=record.period, run_id=record.run_id, pid=pid
         )
-        began_ns = self._clock.monotonic_ns() - age_ns
+        began_ns = self._host.clock.monotonic_ns() - age_ns
         self.watch(Run(member, record, pid, began_ns, is_adopted=True))
 
     def stop(self, run: Run, *, is_timeout: bool = False) -> None:
@@ -94,31 +78,31 @@ class Supervisor:
             self._log_timeout(run, signal.SIGTERM)
         self._signal(run, signal.SIGTERM)
         self._signal(run, signal.SIGCONT)  # one that is stopped would not even notice
-        run.timer = self._timers.at(
-            self._clock.monotonic_ns() + run.task.grace_ns,
+        run.timer = self._host.timers.at(
+            self._host.clock.monotonic_ns() + run.task.grace_ns,
             lambda: self._kill(run, is_timeout=is_timeout),
         )
 
     def reap(self, pid: int) -> None:
         """Look after a process that helps a run: it only has to be reaped when it ends."""
         try:
-            descriptor = self._processes.watch(pid)
+            descriptor = self._host.processes.watch(pid)
         except OSError:
             return  # too many open files: it is reaped when krond ends
 
         def ended(_: int) -> None:
-            self._poller.remove(descriptor)
+            self._host.poller.remove(descriptor)
             os.close(descriptor)
-            self._processes.reap_if_ended(pid)
+            self._host.processes.reap_if_ended(pid)
 
-        self._poller.add(descriptor, select.EPOLLIN, ended)
+        self._host.poller.add(descriptor, select.EPOLLIN, ended)
 
     def reap_strays(self) -> None:
         """As process 1 of a container krond inherits every orphan, and has to reap it."""
         own = {run.pid for run in self.runs.values()}
-        for pid in self._processes.children():
+        for pid in self._host.processes.children():
             if pid not in own:
-                self._processes.reap_if_ended(pid)
+                self._host.processes.reap_if_ended(pid)
 
     def _kill(self, run: Run, *, is_timeout: bool) -> None:
         run.stage = Stage.KILLED
@@ -130,7 +114,7 @@ class Supervisor:
             self._finish(run)
 
     def _log_timeout(self, run: Run, number: signal.Signals) -> None:
-        self._journal.of_job(
+        self._host.journal.of_job(
             Event.TIMEOUT,
             run.member.entry,
             period=run.record.period,
@@ -140,7 +124,7 @@ class Supervisor:
         )
 
     def _signal(self, run: Run, number: signal.Signals) -> None:
-        processes = self._processes
+        processes = self._host.processes
         if (
             run.is_adopted
             and not processes.is_alive(run.pid, run.record.ticks or 0)
@@ -150,7 +134,7 @@ class Supervisor:
         try:
             processes.signal_group(run.pid, number)
         except PermissionError as error:
-            self._journal.error(
+            self._host.journal.error(
                 f"send {number.name}",
                 str(error.strerror),
                 run.member.entry,
@@ -160,15 +144,15 @@ class Supervisor:
 
     def _watch_process(self, run: Run, pid: int) -> bool:
         try:
-            run.watched = self._processes.watch(pid)
+            run.watched = self._host.processes.watch(pid)
         except ProcessLookupError:
             return False
-        self._poller.add(run.watched, select.EPOLLIN, lambda _: self._process_ended(run))
+        self._host.poller.add(run.watched, select.EPOLLIN, lambda _: self._process_ended(run))
         return True
 
     def _unwatch(self, run: Run) -> None:
         if run.watched >= 0:
-            self._poller.remove(run.watched)
+            self._host.poller.remove(run.watched)
             os.close(run.watched)
             run.watched = -1
 
@@ -177,7 +161,7 @@ class Supervisor:
         run.is_over = True
         if run.stage is Stage.ASKED and any(
             self._watch_process(run, pid)
-            for pid in self._processes.members(run.pid)
+            for pid in self._host.processes.members(run.pid)
             if pid != run.pid
         ):
             return  # the rest of its group has the rest of the grace
@@ -186,11 +170,11 @@ class Supervisor:
     def _finish(self, run: Run) -> None:
         if run.timer is not None:
             run.timer.cancel()
-        exit_code, number = (None, None) if run.is_adopted else self._processes.reap(run.pid)
+        exit_code, number = (None, None) if run.is_adopted else self._host.processes.reap(run.pid)
         del self.runs[run.run_id]
         run.member.runs.remove(run)
         reason = UNSEEN if run.is_adopted else ""
-        self._journal.of_job(
+        self._host.journal.of_job(
             Event.EXITED,
             run.member.entry,
             Level.INFO if exit_code == 0 else Level.WARN,
@@ -198,11 +182,11 @@ class Supervisor:
             run_id=run.run_id,
             exit_code=exit_code,
             signal=None if number is None else signal_name(number),
-            seconds=round((self._clock.monotonic_ns() - run.began_ns) / SECOND_NS, 3),
+            seconds=round((self._host.clock.monotonic_ns() - run.began_ns) / SECOND_NS, 3),
             reason=reason or None,
         )
         ended = run.record.ended(
-            reason, ended_ns=self._clock.now_ns(), exit_code=exit_code, signal=number
+            reason, ended_ns=self._host.clock.now_ns(), exit_code=exit_code, signal=number
         )
         self._on_end(run, ended)
 

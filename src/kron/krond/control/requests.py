@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
+import kron
 from kron.core.errors import Code, KronError, did_you_mean, quoted
 from kron.core.instant import optional_text, to_text
 from kron.krond.control.server import AWAITING, Connection, refusal
@@ -60,7 +61,7 @@ class Requests:
         most = daemon.settings.most_running
         return {
             "ok": True,
-            "version": daemon.version,
+            "version": kron.__version__,
             "pid": os.getpid(),
             "started": timestamp_text(daemon.started_ns),
             "state_dir": daemon.settings.state_dir,

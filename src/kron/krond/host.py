@@ -1,0 +1,26 @@
+"""The host as krond sees it: its clocks and processes, what to wait on, the disk and the log."""
+
+from __future__ import annotations
+
+from kron.core.frozen import Frozen
+from kron.krond.poller import Poller
+from kron.krond.process.processes import Processes
+from kron.krond.state.store import StateStore
+from kron.krond.surroundings import Surroundings
+from kron.krond.timers import Timers
+from kron.logs.journal import Journal
+from kron.waking.clock import Clock
+from kron.waking.timer import WallTimer
+
+
+class Host(Frozen):
+    """What the parts of a daemon share. Tests put others in the place of some."""
+
+    store: StateStore
+    journal: Journal
+    surroundings: Surroundings
+    clock: Clock
+    timer: WallTimer
+    timers: Timers
+    poller: Poller
+    processes: Processes
