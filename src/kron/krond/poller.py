@@ -20,32 +20,15 @@ LONGEST_S = 86_400.0
 """The longest wait at a time: epoll counts milliseconds, and at most 2**31 of them."""
 
 
-class _Entry:
-    """A callback as `wait` returns it: it does nothing once its descriptor is removed.
-
-    Of two descriptors that are ready together, the callback of the first may close the second,
-    and may even open another one with the same number.
-    """
-
-    __slots__ = ("callback",)
-
-    def __init__(self, callback: Callback) -> None:
-        self.callback: Callback | None = callback
-
-    def __call__(self, events: int) -> None:
-        if self.callback is not None:
-            self.callback(events)
-
-
 class Poller:
     """Descriptors to wait on. Remove a descriptor before closing it."""
 
     def __init__(self) -> None:
         self._epoll = select.epoll()
-        self._entries: dict[int, _Entry] = {}
+        self._callbacks: dict[int, Callback] = {}
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._callbacks)
 
     def has_room(self, more: int = 0) -> bool:
         """Whether another descriptor may stay open for long, in addition to `more` others.
@@ -57,8 +40,15 @@ class Poller:
 
     def add(self, descriptor: int, mask: int, callback: Callback) -> None:
         """Have `wait` return `callback` with the events, on one of `mask` or on an error."""
+
+        def call(events: int) -> None:
+            # Of two descriptors that are ready together, the callback of the first may remove the
+            # second, and may even add another one with the same number.
+            if self._callbacks.get(descriptor) is call:
+                callback(events)
+
         self._epoll.register(descriptor, mask)
-        self._entries[descriptor] = _Entry(callback)
+        self._callbacks[descriptor] = call
 
     def change(self, descriptor: int, mask: int) -> None:
         """Wait for other events. Errors and hang-ups are reported whatever the mask."""
@@ -66,7 +56,7 @@ class Poller:
 
     def remove(self, descriptor: int) -> None:
         """Remove the descriptor. A callback that `wait` returned for it before does nothing."""
-        self._entries.pop(descriptor).callback = None
+        del self._callbacks[descriptor]
         self._epoll.unregister(descriptor)
 
     def wait(self, timeout_s: float | None) -> list[tuple[Callback, int]]:
@@ -75,18 +65,15 @@ class Poller:
         The list is empty if nothing is ready in time, or after a day even if `timeout_s` is longer.
         Descriptors that do not fit in one list come in the next.
         """
-        entries = self._entries
         if timeout_s is not None:
             timeout_s = min(timeout_s, LONGEST_S)
         return [
-            (entries[descriptor], events)
+            (self._callbacks[descriptor], events)
             for descriptor, events in self._epoll.poll(timeout_s)
-            if descriptor in entries
+            if descriptor in self._callbacks
         ]
 
     def close(self) -> None:
         """Close the epoll descriptor. The other descriptors stay open."""
-        for entry in self._entries.values():
-            entry.callback = None
-        self._entries.clear()
+        self._callbacks.clear()
         self._epoll.close()
