@@ -43,9 +43,8 @@ class Krond:
         self.requests: list[dict[str, Any]] = []
         self.poller = Poller()
         directory = os.open(state_dir, os.O_PATH | os.O_DIRECTORY)
-        self.server = ControlServer(directory, self.handle, lambda: self.now_s)
+        self.server = ControlServer(directory, self.handle, self.poller, lambda: self.now_s)
         os.close(directory)
-        self.server.register(self.poller)
 
     def handle(self, request: dict[str, Any], connection: Connection) -> dict[str, Any] | None:
         self.requests.append(request)
@@ -231,12 +230,11 @@ class TestAnswers:
 
     def test_who_connected_before_the_loop_began_has_waited(self, tmp_path: Path) -> None:
         directory = os.open(tmp_path, os.O_PATH)
-        server = ControlServer(directory, lambda request, _: {"ok": True})
-        os.close(directory)
         with socket.socket(socket.AF_UNIX) as peer, closing(Poller()) as poller:
+            server = ControlServer(directory, lambda request, _: {"ok": True}, poller)
+            os.close(directory)
             peer.connect(str(tmp_path / "control.sock"))
             peer.sendall(STATUS)
-            server.register(poller)
             for _ in range(2):  # it accepts, it answers
                 for callback, events in poller.wait(SOON_S):
                     callback(events)
@@ -591,8 +589,11 @@ class TestTheFile:
         inode = path.lstat().st_ino
         directory = os.open(tmp_path, os.O_PATH)
         before = descriptors()
-        with pytest.raises(KronError, match=r"control\.sock .* is not a socket") as caught:
-            ControlServer(directory, lambda request, _: None)
+        with (
+            closing(Poller()) as poller,
+            pytest.raises(KronError, match=r"control\.sock .* is not a socket") as caught,
+        ):
+            ControlServer(directory, lambda request, _: None, poller)
         assert descriptors() == before
         os.close(directory)
         assert caught.value.code is Code.FILE_KIND

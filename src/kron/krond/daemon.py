@@ -111,12 +111,10 @@ class Daemon:
         """Go on until it is asked to stop, or with `--once` until what was due has run."""
         if os.getpid() == 1:
             self.supervisor.reap_strays()  # those that ended before anybody listened
-        control = ControlServer(self._host.store.descriptor, Requests(self).answer)
+        poller = self._host.poller
+        poller.add(signals.fileno(), select.EPOLLIN, lambda _: self._signalled(signals))
+        control = ControlServer(self._host.store.descriptor, Requests(self).answer, poller)
         try:
-            self._host.poller.add(
-                signals.fileno(), select.EPOLLIN, lambda _: self._signalled(signals)
-            )
-            control.register(self._host.poller)
             self.journal.event(Event.READY, version=kron.__version__, jobs=len(self.roster))
             self._notifier.ready(f"{len(self.roster)} jobs")
             self._keep_watchdog_quiet()
@@ -126,7 +124,7 @@ class Daemon:
             self._end()
         finally:
             control.close()
-            self._host.poller.close()
+            poller.close()
             self._host.timer.close()
 
     def follow(self, directories: Mapping[str, Collection[str]]) -> None:

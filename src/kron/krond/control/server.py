@@ -57,36 +57,35 @@ class ControlServer:
     """
 
     def __init__(
-        self, directory: int, handler: Handler, clock_s: Callable[[], float] = time.monotonic
+        self,
+        directory: int,
+        handler: Handler,
+        poller: Poller,
+        clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self._directory = os.dup(directory)
         self._handler = handler
         self._clock_s = clock_s
-        self._poller: Poller | None = None
+        self._poller = poller
         self._connections: set[Connection] = set()
         self._is_starved = False
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         try:
             self._inode = _bind(self._socket, self._directory)
             self._socket.listen(_BACKLOG)
+            # Edge-triggered: when no descriptor is left, a client that waits to be accepted must
+            # not wake the loop forever. The next client that comes or goes makes it try again.
+            poller.add(self._socket.fileno(), select.EPOLLIN | select.EPOLLET, self._accept)
         except BaseException:
             self._socket.close()
             os.close(self._directory)
             raise
 
-    def register(self, poller: Poller) -> None:
-        """Begin to accept clients. Those that connected before have been waiting for this."""
-        self._poller = poller
-        # Edge-triggered: when no descriptor is left, a client that waits to be accepted must not
-        # wake the loop forever. The next client that comes or goes makes the server try again.
-        poller.add(self._socket.fileno(), select.EPOLLIN | select.EPOLLET, self._accept)
-
     def close(self) -> None:
         """Close every connection and remove the socket, if it is still ours."""
         if self._socket.fileno() < 0:
             return
-        if self._poller is not None:
-            self._poller.remove(self._socket.fileno())
+        self._poller.remove(self._socket.fileno())
         self._socket.close()
         for connection in list(self._connections):
             connection.close()
@@ -122,7 +121,6 @@ class ControlServer:
             error = f"krond has {CONNECTIONS} connections already"
             _turn_away(peer, {"ok": False, "busy": True, "error": error, "fix": "try again soon"})
             return
-        assert self._poller is not None
         try:
             self._connections.add(Connection(peer, self, self._poller))
         except OSError:  # epoll cannot take another descriptor
