@@ -19,28 +19,22 @@ if TYPE_CHECKING:
 class HostMember(TrackedJob[PendingRun]):
     """What is configured of a job, how it ended before, and what is running."""
 
-    __slots__ = ("_entry", "_job", "past", "runs")
+    __slots__ = ("entry", "job", "past", "runs")
+
+    entry: Entry
+    """The job as its file has it."""
+    job: Job
 
     def __init__(self, entry: Entry, writeback: WriteBack, state: JobState | None = None) -> None:
         super().__init__(writeback)
-        self._entry = entry
-        self._job = entry.job
+        self.entry = entry
+        self.job = entry.job
         self.runs: list[Run] = []
         """The runs that are going on."""
         self.past = Past()
         if state is not None:
             self.load(state.ledger, state.planned)
             self.past = state.past
-
-    @property
-    def entry(self) -> Entry:
-        """The job as its file has it."""
-        return self._entry
-
-    @property
-    def job(self) -> Job:
-        """What the engine needs to know of it."""
-        return self._job
 
     @property
     def active_run(self) -> str:
@@ -50,9 +44,9 @@ class HostMember(TrackedJob[PendingRun]):
 
     def configure(self, entry: Entry) -> None:
         """The job's file says this from now on."""
-        self.edited(self._entry.schedule, entry.schedule)
-        self._entry = entry
-        self._job = entry.job
+        self.edited(self.entry.schedule, entry.schedule)
+        self.entry = entry
+        self.job = entry.job
 
     def remember_end(self, ended: Ended) -> None:
         """Remember how a period or a run ended."""
@@ -66,15 +60,8 @@ class HostMember(TrackedJob[PendingRun]):
             outcome = action.outcome
         else:
             nominal_s, chosen_s, outcome = action.last_s, None, Outcome.MISSED
-        self.past = self.past.with_ended(
-            Ended(
-                nominal_s=nominal_s,
-                chosen_s=chosen_s,
-                outcome=outcome.value,
-                reason=action.reason,
-                ended_ns=now_ns,
-            )
-        )
+        ended = Ended(nominal_s, chosen_s, outcome.value, action.reason, ended_ns=now_ns)
+        self.past = self.past.with_ended(ended)
 
     def forget(self, now_s: int) -> None:
         """Treat the job as one that was never seen. Its runs go on."""
@@ -84,9 +71,9 @@ class HostMember(TrackedJob[PendingRun]):
     def state(self, boot_id: str) -> JobState:
         """Everything that has to survive krond."""
         assert self.ledger is not None  # a job is stepped before it is stored
-        seed = self._entry.schedule.seed
+        seed = self.entry.schedule.seed
         return JobState(
-            identity=self._entry.identity,
+            identity=self.entry.identity,
             ledger=self.ledger,
             boot_id=boot_id,
             planned=self.planned,

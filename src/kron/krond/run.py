@@ -20,18 +20,6 @@ if TYPE_CHECKING:
 class PendingRun(Pending):
     """A run that has not started, and what it waits for."""
 
-    __slots__ = (
-        "blockers",
-        "deadline",
-        "is_done",
-        "latest_s",
-        "member",
-        "on_end",
-        "record",
-        "tries",
-        "waits_for",
-    )
-
     def __init__(
         self,
         member: HostMember,
@@ -73,21 +61,6 @@ class Stage(IntEnum):
 
 class Run:
     """A process group that krond watches."""
-
-    __slots__ = (
-        "began_ns",
-        "is_adopted",
-        "is_over",
-        "member",
-        "on_end",
-        "pid",
-        "record",
-        "run_id",
-        "stage",
-        "task",
-        "timer",
-        "watched",
-    )
 
     def __init__(
         self,
