@@ -306,15 +306,8 @@ class Daemon:
         now_ns = self._clock.now_ns()
         if self._is_accepting:  # what came due while it was read is dealt with as it was planned
             self._wake(now_ns)
-        changes = self._enrolment.change(configuration.entries, now_ns)
-        self.journal.event(
-            Event.RELOAD,
-            result="applied",
-            jobs=len(self.roster),
-            added=len(changes.added),
-            changed=changes.edited,
-            removed=len(changes.removed),
-        )
+        counts = self._enrolment.change(configuration.entries, now_ns)
+        self.journal.event(Event.RELOAD, result="applied", jobs=len(self.roster), **counts)
 
     def _is_done(self) -> bool:
         if self.is_stopping:

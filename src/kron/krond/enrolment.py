@@ -14,7 +14,7 @@ from kron.jobs.entry import Entry
 from kron.krond.evidence import Search
 from kron.krond.host import Host
 from kron.krond.member import HostMember
-from kron.krond.roster import Changes, HostRoster
+from kron.krond.roster import HostRoster
 from kron.krond.run import PendingRun
 from kron.krond.starter import ProcessStarter
 from kron.krond.state.errors import StateCorrupt
@@ -58,16 +58,15 @@ class HostEnrolment:
         corrupt = {os.path.basename(error.file): error for error in loaded.corrupt}  # noqa: PTH119
         found: list[tuple[HostMember, JobState]] = []
         for entry in entries:
-            state = states.pop(entry.identity, None)
-            member = HostMember(entry, self._writeback, state if loaded.lost is None else None)
-            self._roster.add(entry.identity, member)
+            state: JobState | StateCorrupt | None = states.pop(entry.identity, None)
             if loaded.lost is not None:
-                member.forget(now_ns // SECOND_NS)
-            elif state is not None:
+                self._enrol(entry, None, now_ns).forget(now_ns // SECOND_NS)
+                continue
+            if state is None and corrupt:
+                state = corrupt.pop(file_name(entry.identity), None)
+            member = self._enrol(entry, state, now_ns)
+            if isinstance(state, JobState):
                 found.append((member, state))
-            elif corrupt and (error := corrupt.pop(file_name(entry.identity), None)):
-                self._log_corrupt(error, entry)
-                member.forget(now_ns // SECOND_NS)
         for error in corrupt.values():
             self._log_corrupt(error, None)
         strangers = states.values()
@@ -81,58 +80,61 @@ class HostEnrolment:
         self._log_suspended(self._roster)
         self._scheduler.step(self._roster, now_ns)
 
-    def change(self, entries: Iterable[Entry], now_ns: int) -> Changes:
-        """Let a new configuration take effect, from the next period on.
+    def change(self, entries: Iterable[Entry], now_ns: int) -> dict[str, int]:
+        """Let a new configuration take effect, from the next period on; count what it changes.
 
         A state that a newer krond has left for one of its jobs refuses all of it.
         """
         self._writeback.flush()  # a retired job whose last run has just ended is only stored
-        changes = self._roster.changes(entries)
-        loaded = self._load(entry for entry in changes.added if not self._roster.is_retired(entry))
-        for member in changes.removed:
+        removed = {member.entry.identity: member for member in self._roster}
+        new: list[Entry] = []
+        kept: list[tuple[HostMember, Entry]] = []
+        for entry in entries:
+            if (known := removed.pop(entry.identity, None)) is None:
+                new.append(entry)
+            else:
+                kept.append((known, entry))
+        loaded = self._load(entry for entry in new if not self._roster.is_retired(entry))
+        for member in removed.values():
             self._retire(member)
         rescheduled: list[HostMember] = []
         toggled: list[HostMember] = []
-        for member, entry in changes.kept:
+        edited = 0
+        for member, entry in kept:
             before, after = member.entry.schedule, entry.schedule
+            edited += before != after or member.entry.task != entry.task
             if before != after:
                 rescheduled.append(member)
             if before.policy.suspend != after.policy.suspend:
                 toggled.append(member)
             member.configure(entry)
-        added, found = self._add(changes.added, loaded, now_ns)
+        added: list[HostMember] = []
+        found: list[tuple[HostMember, JobState]] = []
+        for entry in new:
+            state = loaded.get(entry.identity)
+            member = self._roster.bring_back(entry) or self._enrol(entry, state, now_ns)
+            added.append(member)
+            if isinstance(state, JobState):
+                found.append((member, state))
         self._scheduler.queue.keep(self._roster)
         self._recover(found, now_ns)
         self._log_suspended(added)
         for member in toggled:
             self._scheduler.suspended(member, suspend=member.entry.schedule.policy.suspend)
         self._scheduler.step([*rescheduled, *added], now_ns)
-        return changes
+        return {"added": len(added), "changed": edited, "removed": len(removed)}
 
-    def _add(
-        self,
-        entries: Sequence[Entry],
-        loaded: dict[str, JobState | StateCorrupt | None],
-        now_ns: int,
-    ) -> tuple[list[HostMember], list[tuple[HostMember, JobState]]]:
-        """Members for new jobs; with their state, if they have one."""
-        added: list[HostMember] = []
-        found: list[tuple[HostMember, JobState]] = []
-        for entry in entries:
-            member = self._roster.bring_back(entry)
-            if member is None:
-                state = loaded[entry.identity]
-                if isinstance(state, StateCorrupt):
-                    self._log_corrupt(state, entry)
-                    member = HostMember(entry, self._writeback)
-                    member.forget(now_ns // SECOND_NS)
-                else:
-                    member = HostMember(entry, self._writeback, state)
-                    if state is not None:
-                        found.append((member, state))
-                self._roster.add(entry.identity, member)
-            added.append(member)
-        return added, found
+    def _enrol(
+        self, entry: Entry, state: JobState | StateCorrupt | None, now_ns: int
+    ) -> HostMember:
+        """Look after a job that is new to this krond, with what the store has of it."""
+        known = state if isinstance(state, JobState) else None
+        member = HostMember(entry, self._writeback, known)
+        self._roster.add(entry.identity, member)
+        if isinstance(state, StateCorrupt):
+            self._log_corrupt(state, entry)
+            member.forget(now_ns // SECOND_NS)
+        return member
 
     def _recover(self, found: Sequence[tuple[HostMember, JobState]], now_ns: int) -> None:
         """Take up the runs of the krond before this one, and those that it was about to start."""

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from kron.core.frozen import Frozen
 from kron.jobs.entry import Entry, find_entry
 from kron.krond.member import HostMember
 from kron.runtime.roster import Roster
-
-
-class Changes(Frozen):
-    """What a new configuration would change."""
-
-    added: tuple[Entry, ...]
-    kept: tuple[tuple[HostMember, Entry], ...]
-    removed: tuple[HostMember, ...]
-
-    edited: int
-    """How many of those kept are not what they were."""
 
 
 class HostRoster(Roster[str, HostMember]):
@@ -33,22 +21,6 @@ class HostRoster(Roster[str, HostMember]):
         """The jobs, the retired ones too."""
         yield from self
         yield from self._retired.values()
-
-    def changes(self, entries: Iterable[Entry]) -> Changes:
-        """Compare with a new configuration."""
-        added: list[Entry] = []
-        kept: list[tuple[HostMember, Entry]] = []
-        edited = 0
-        left = dict(self._jobs)
-        for entry in entries:
-            member = left.pop(entry.identity, None)
-            if member is None:
-                added.append(entry)
-            else:
-                kept.append((member, entry))
-                before, after = member.entry, entry
-                edited += (before.schedule, before.task) != (after.schedule, after.task)
-        return Changes(tuple(added), tuple(kept), tuple(left.values()), edited)
 
     def retire(self, member: HostMember) -> None:
         """The job is no longer configured. Its runs go on."""
