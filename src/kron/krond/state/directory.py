@@ -13,8 +13,9 @@ import stat
 from contextlib import suppress
 
 from kron.core.errors import Code, KronError
-from kron.krond.state.errors import PersistenceError, unreadable
-from kron.krond.state.fields import MAX_BYTES, corrupt
+from kron.core.frozen import Frozen
+from kron.krond.state.errors import PersistenceError, StateCorrupt, unreadable
+from kron.krond.state.fields import MAX_BYTES
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -33,14 +34,11 @@ _FAULTS = {
 """The errors that are the file's own. Any other (no descriptors, no memory) is not its fault."""
 
 
-class Directory:
+class Directory(Frozen):
     """An open directory: its path, for people, and its descriptor, for everything else."""
 
-    __slots__ = ("descriptor", "path")
-
-    def __init__(self, path: str, descriptor: int) -> None:
-        self.path = path
-        self.descriptor = descriptor
+    path: str
+    descriptor: int
 
     @classmethod
     def make(cls, path: str) -> Directory:
@@ -64,14 +62,12 @@ class Directory:
             raise _unusable(path, error) from None
 
     def names(self) -> list[str]:
-        """The names of its files."""
         try:
             return os.listdir(self.descriptor)  # noqa: PTH208
         except OSError as error:
             raise unreadable(self.path, error) from None
 
     def has(self, name: str) -> bool:
-        """Whether it has a file of this name."""
         try:
             os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
         except FileNotFoundError:
@@ -97,13 +93,11 @@ class Directory:
             raise
         except OSError as error:
             if fault := _FAULTS.get(error.errno or 0):
-                raise corrupt(fault) from None
+                raise StateCorrupt(fault) from None
             raise unreadable(f"{self.path}/{name}", error) from None
 
     def close(self) -> None:
-        descriptor, self.descriptor = self.descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
+        os.close(self.descriptor)
 
     @classmethod
     def _open(cls, path: str, name: str, within: int | None = None) -> Directory:
@@ -135,13 +129,14 @@ def _check_directory(path: str, status: os.stat_result) -> None:
 
 def _check_file(status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise corrupt("it is not a regular file")
+        raise StateCorrupt("it is not a regular file")
     if status.st_size > MAX_BYTES:
-        raise corrupt(f"it has {status.st_size:,} bytes, more than {MAX_BYTES:,}")
+        raise StateCorrupt(f"it has {status.st_size:,} bytes, more than {MAX_BYTES:,}")
     if status.st_mode & _OTHERS_WRITE:
-        raise corrupt(f"other users can write it (its mode is {stat.S_IMODE(status.st_mode):04o})")
+        mode = stat.S_IMODE(status.st_mode)
+        raise StateCorrupt(f"other users can write it (its mode is {mode:04o})")
     if status.st_uid != os.geteuid():
-        raise corrupt(f"it belongs to user {status.st_uid}")
+        raise StateCorrupt(f"it belongs to user {status.st_uid}")
 
 
 def _read(descriptor: int, size: int) -> bytes:
@@ -150,7 +145,7 @@ def _read(descriptor: int, size: int) -> bytes:
         data += piece
     if len(data) == size:
         return data
-    raise corrupt("its size changed while it was read")
+    raise StateCorrupt("its size changed while it was read")
 
 
 def _make_all(path: str) -> None:

@@ -35,9 +35,9 @@ class StateNewer(KronError):  # noqa: N818 (what the state is)
 
 
 class StateCorrupt(KronError):  # noqa: N818 (likewise)
-    """A state file that does not read. `set_aside` is its new path, '' if it was not moved."""
+    """A state file that does not read. Only the store knows its path, and that it has moved to."""
 
-    def __init__(self, file: str, set_aside: str, error: str) -> None:
+    def __init__(self, error: str, file: str = "", set_aside: str = "") -> None:
         kept = f"it is kept as {set_aside}; " if set_aside else ""
         super().__init__(
             Code.STATE,

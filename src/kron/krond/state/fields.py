@@ -28,14 +28,8 @@ _MAX_INTEGER = 2**63
 _NANOSECONDS_TEXT = len("2026-03-01T02:32:20.001234567Z")
 
 
-def corrupt(error: str) -> StateCorrupt:
-    """The error for content that does not read; the store adds the name of the file."""
-    return StateCorrupt("", "", error)
-
-
 def mismatch(value: object, name: str, expected: str) -> StateCorrupt:
-    """The error for a value that is not what it should be."""
-    return corrupt(f'"{name}" is {shown(value)}, and should be {expected}')
+    return StateCorrupt(f'"{name}" is {shown(value)}, and should be {expected}')
 
 
 def shown(value: object) -> str:
@@ -44,47 +38,42 @@ def shown(value: object) -> str:
 
 
 def decode(data: bytes) -> str:
-    """The text of a file."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise corrupt(f"at byte {error.start + 1:,} it is not UTF-8") from None
+        raise StateCorrupt(f"at byte {error.start + 1:,} it is not UTF-8") from None
 
 
 def parse(text: str) -> object:
-    """The JSON value of `text`."""
     try:
         return parse_json(text)
     except StrictJsonError as error:
-        raise corrupt(f"it {error}") from None
+        raise StateCorrupt(f"it {error}") from None
 
 
 def object_with(names: Collection[str], value: object, what: str) -> dict[str, object]:
     """A JSON object that has exactly these keys."""
     if type(value) is not dict:
-        raise corrupt(f"it has {shown(value)} where {what} should be")
+        raise StateCorrupt(f"it has {shown(value)} where {what} should be")
     if wrong := sorted(value.keys() ^ set(names)):
         keys = ", ".join(map(quoted, wrong[:5]))
-        raise corrupt(f"in {what} the keys {keys} are missing or unknown")
+        raise StateCorrupt(f"in {what} the keys {keys} are missing or unknown")
     return value
 
 
 def text(value: object, name: str) -> str:
-    """A text."""
     if type(value) is str:
         return value
     raise mismatch(value, name, "text")
 
 
 def items(value: object, name: str) -> list[object]:
-    """A list."""
     if type(value) is list:
         return value
     raise mismatch(value, name, "a list")
 
 
 def integer(value: object, name: str) -> int | None:
-    """A whole number or null."""
     if value is None or (type(value) is int and -_MAX_INTEGER < value < _MAX_INTEGER):
         return value
     raise mismatch(value, name, "null or a whole number of at most 63 bits")
@@ -144,11 +133,10 @@ def read_record(kind: type[_Record], columns: Columns, values: Sequence[object])
     try:
         return kind(*read)
     except ValueError as error:
-        raise corrupt(str(error)) from None
+        raise StateCorrupt(str(error)) from None
 
 
 def record_to_json(record: Frozen, columns: Columns) -> dict[str, object]:
-    """The JSON value of each of a record's columns."""
     values = zip(columns.items(), record._values(), strict=True)
     return {
         name: _WRITERS[read](value) if read in _WRITERS else value for (name, read), value in values

@@ -18,11 +18,10 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from kron.krond.state.directory import Directory
-from kron.krond.state.fields import MAX_BYTES, corrupt
+from kron.krond.state.errors import StateCorrupt
+from kron.krond.state.fields import MAX_BYTES
 
 BUNDLE = "bundle"
-"""The name of the bundle."""
-
 FEW = 16
 """With at least this many files, one sync of the file system is faster than one for each."""
 
@@ -188,7 +187,7 @@ def unpack(bundle: bytes) -> list[bytes]:
     end = bundle.rfind(b"\n", 0, -1) + 1
     lines = bundle[:end]
     if bundle[end:] != _seal(lines):
-        raise corrupt("its last line is not the hash of the others")
+        raise StateCorrupt("its last line is not the hash of the others")
     return lines.splitlines(keepends=True)
 
 

@@ -32,8 +32,6 @@ _LONGEST_PID = 16
 class Lock:
     """A locked file that holds our process id, until `release`."""
 
-    __slots__ = ("_descriptor", "_name", "_within")
-
     def __init__(self, name: str, within: int | None, descriptor: int) -> None:
         self._name = name
         self._within = within

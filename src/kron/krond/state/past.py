@@ -13,7 +13,8 @@ from collections.abc import Iterable
 
 from kron.core.frozen import Frozen
 from kron.krond.state import fields
-from kron.krond.state.fields import corrupt, shown
+from kron.krond.state.errors import StateCorrupt
+from kron.krond.state.fields import shown
 from kron.krond.state.record import MANUAL, Ended
 from kron.krond.strict_json import without_halves
 
@@ -31,7 +32,6 @@ COLUMNS: fields.Columns = {
     "exit_code": fields.integer,
     "signal": fields.integer,
 }
-"""The columns of a row, in order."""
 
 _RAN = ("executed", MANUAL)
 
@@ -76,7 +76,6 @@ class Past(Frozen):
 
     @property
     def last_run(self) -> Ended | None:
-        """The last run, or None."""
         row = json.loads(self.last)
         return None if row is None else _ended(row)
 
@@ -105,5 +104,5 @@ def _text(row: object) -> str:
 
 def _ended(row: object) -> Ended:
     if type(row) is not list or len(row) != len(COLUMNS):
-        raise corrupt(f"it has {shown(row)} where a row of {len(COLUMNS)} columns should be")
+        raise StateCorrupt(f"it has {shown(row)} where a row of {len(COLUMNS)} columns should be")
     return fields.read_record(Ended, COLUMNS, row)

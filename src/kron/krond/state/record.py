@@ -58,7 +58,6 @@ class RunRecord(Frozen):
         exit_code: int | None = None,
         signal: int | None = None,
     ) -> Ended:
-        """Its end, for the history."""
         return Ended(
             nominal_s=self.nominal_s,
             chosen_s=self.chosen_s,
@@ -95,8 +94,6 @@ class Ended(Frozen):
 
 
 class JobState(Frozen):
-    """Everything that krond remembers of one job."""
-
     identity: str
     ledger: Ledger
     boot_id: str
@@ -113,7 +110,6 @@ class JobState(Frozen):
 
 
 def check_run_id(run_id: str) -> None:
-    """Refuse a run id that is not a safe file name."""
     if not is_run_id(run_id):
         raise ValueError(f"the run id {run_id[:100]!r} may only have letters, digits, . _ and -")
 

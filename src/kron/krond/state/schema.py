@@ -13,8 +13,8 @@ from kron.engine.ledger import Ledger
 from kron.engine.storage import SCHEMA as LEDGER_SCHEMA
 from kron.engine.storage import ledger_from_json, ledger_to_json
 from kron.krond.state import fields
-from kron.krond.state.errors import StateNewer
-from kron.krond.state.fields import corrupt, shown
+from kron.krond.state.errors import StateCorrupt, StateNewer
+from kron.krond.state.fields import shown
 from kron.krond.state.past import ROW, ROWS, Past, read_past
 from kron.krond.state.record import JobState, RunRecord, check_run_id
 from kron.krond.strict_json import without_halves
@@ -107,10 +107,12 @@ def run_from_json(data: bytes) -> RunRecord:
 
 def _schema(value: object) -> int:
     if type(value) is not dict:
-        raise corrupt(f"it is {shown(value)}, and should be an object")
+        raise StateCorrupt(f"it is {shown(value)}, and should be an object")
     schema = value.get("schema")
     if type(schema) is not int or not 0 < schema < _NO_SCHEMA:
-        raise corrupt(f'"schema" is {shown(schema)}, and should be a number from 1 to {SCHEMA}')
+        raise StateCorrupt(
+            f'"schema" is {shown(schema)}, and should be a number from 1 to {SCHEMA}'
+        )
     if schema > SCHEMA:
         raise StateNewer("", schema, SCHEMA)
     return schema
@@ -133,7 +135,7 @@ def _state(values: dict[str, object], past: Past, texts: dict[str, str]) -> JobS
             past,
         )
     except ValueError as error:
-        raise corrupt(str(error)) from None
+        raise StateCorrupt(str(error)) from None
 
 
 def _once(text: str, texts: dict[str, str]) -> str:
@@ -145,7 +147,7 @@ def _ledger(value: object, texts: dict[str, str]) -> Ledger:
     if type(value) is dict:
         schema = value.get("schema")
         if type(schema) is not int or schema >= _NO_SCHEMA:
-            raise corrupt(f'"schema" of the ledger is {shown(schema)}')
+            raise StateCorrupt(f'"schema" of the ledger is {shown(schema)}')
         schedule = value.get("schedule")
         if type(schedule) is str:
             value["schedule"] = _once(schedule, texts)
@@ -154,7 +156,7 @@ def _ledger(value: object, texts: dict[str, str]) -> Ledger:
     try:
         ledger = ledger_from_json(value)
     except KronError as error:
-        raise corrupt(error.message) from None
+        raise StateCorrupt(error.message) from None
     for intent in ledger.starting:
         check_run_id(intent.run_id)  # it becomes the name of a file
     return ledger
@@ -162,7 +164,7 @@ def _ledger(value: object, texts: dict[str, str]) -> Ledger:
 
 def _planned(value: object) -> tuple[int, int | None]:
     if type(value) is not list or len(value) != 2 or value[0] is None:
-        raise corrupt('"planned" is not a list of pairs: a period and its chosen time or null')
+        raise StateCorrupt('"planned" is not a list of pairs: a period and its chosen time or null')
     nominal_s = fields.instant(value[0], "planned")
     assert nominal_s is not None
     return nominal_s, fields.instant(value[1], "planned")

@@ -33,8 +33,6 @@ _NOTE = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Loaded(Frozen):
-    """What a state directory holds."""
-
     states: dict[str, JobState]
     """By identity, including jobs that are no longer configured."""
     corrupt: tuple[StateCorrupt, ...]
@@ -46,8 +44,6 @@ class Loaded(Frozen):
 
 class StateStore:
     """A state directory that is open and locked."""
-
-    __slots__ = ("_directory", "_lock", "_lost", "_replacer", "_runs", "path")
 
     def __init__(self, directory: Directory, runs: Directory, locked: Lock) -> None:
         self.path = directory.path
@@ -140,7 +136,7 @@ class StateStore:
         lost, self._lost = self._lost, None
         if lost is None:
             return None
-        return StateCorrupt(lost.file, self._set_aside(BUNDLE), lost.error)
+        return StateCorrupt(lost.error, lost.file, self._set_aside(BUNDLE))
 
     def write_back(self) -> None:
         """Do the work that `commit(quickly=True)` left for later."""
@@ -187,12 +183,10 @@ class StateStore:
         return run if run.run_id == run_id else None
 
     def has_proof(self, run_id: str) -> bool:
-        """Whether the run has begun."""
         check_run_id(run_id)
         return self._runs.has(run_id)
 
     def remove_proof(self, run_id: str) -> None:
-        """Remove the proof, if it exists."""
         check_run_id(run_id)
         try:
             os.unlink(run_id, dir_fd=self._runs.descriptor)
@@ -202,11 +196,9 @@ class StateStore:
             raise PersistenceError(f"{self.proof(run_id)} cannot be removed", error) from None
 
     def proofs(self) -> list[str]:
-        """The run ids that have a proof, sorted."""
         return sorted(filter(is_run_id, self._runs.names()))
 
     def close(self) -> None:
-        """Release the lock and close the directory."""
         with suppress(OSError):  # the next start does it instead
             self._replacer.write_back()
         self._runs.close()
@@ -222,7 +214,7 @@ class StateStore:
         except StateNewer as error:
             raise StateNewer(bundle, error.schema, error.known) from None
         except StateCorrupt as error:
-            self._lost = StateCorrupt(bundle, "", error.error)
+            self._lost = StateCorrupt(error.error, bundle)
             return
         self.write_back()
 
@@ -236,11 +228,11 @@ class StateStore:
         except StateNewer as error:
             raise StateNewer(file, error.schema, error.known) from None
         if file_name(state.identity) != name:
-            raise StateCorrupt("", "", f"it belongs to the job {quoted(state.identity)}")
+            raise StateCorrupt(f"it belongs to the job {quoted(state.identity)}")
         return state
 
     def _with_file_aside(self, name: str, error: StateCorrupt) -> StateCorrupt:
-        return StateCorrupt(f"{self.path}/{name}", self._set_aside(name), error.error)
+        return StateCorrupt(error.error, f"{self.path}/{name}", self._set_aside(name))
 
     def _set_aside(self, name: str) -> str:
         """Rename a file that does not read. Returns its new path."""
@@ -259,7 +251,6 @@ class StateStore:
 
 
 def file_name(identity: str) -> str:
-    """The name of a job's state file."""
     try:
         return f"{hashlib.sha256(identity.encode()).hexdigest()}.json"
     except UnicodeEncodeError:

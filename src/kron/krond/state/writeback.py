@@ -26,11 +26,7 @@ class WriteBack:
         self._then: list[Callable[[], None]] = []
 
     def changed(self, job: HostMember, *, is_proven: bool = False) -> None:
-        """Store the job before the loop waits again.
-
-        A run that has begun has left its proof, so that is stored with what comes next.
-        """
-        if not is_proven:
+        if not is_proven:  # a run that has begun has left its proof: stored with what comes next
             self._changed[job.entry.identity] = job
 
     def let_go(self, run_id: str) -> None:
@@ -42,10 +38,7 @@ class WriteBack:
         self._then.append(announce)
 
     def commit(self, jobs: Iterable[HostMember], *, starts: bool = False) -> None:
-        """Store these jobs now; a `PersistenceError` means that nothing may be started.
-
-        `starts`: runs wait for it, and `flush` can do the rest afterwards.
-        """
+        # Where runs wait for it (`starts`), `flush` does the rest afterwards.
         states = []
         for job in jobs:
             self._changed.pop(job.entry.identity, None)
