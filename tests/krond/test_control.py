@@ -23,8 +23,15 @@ from hypothesis import strategies as st
 from kron.core.errors import Code, KronError
 from kron.krond.control import client, server
 from kron.krond.control.client import ControlError, NotRunning, ask
-from kron.krond.control.server import CONNECTIONS, SILENCE_S, Connection, ControlServer, refusal
-from kron.krond.control.wire import REQUEST_BYTES, parse_request
+from kron.krond.control.server import (
+    CONNECTIONS,
+    REQUEST_BYTES,
+    SILENCE_S,
+    Connection,
+    ControlServer,
+    parse_request,
+    refusal,
+)
 from kron.krond.poller import Poller
 from tests.soak import examples
 

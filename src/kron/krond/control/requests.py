@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 
 class Requests:
-    """Answers requests from the control socket."""
-
     def __init__(self, daemon: Daemon) -> None:
         self._daemon = daemon
         self._handlers: dict[str, Callable[[Mapping[str, object], Connection], Answer]] = {
@@ -120,7 +118,6 @@ class Requests:
 
 
 def job_status(member: HostMember) -> dict[str, object]:
-    """A job as `krond status` reports it."""
     entry = member.entry
     following = min(
         (d for d in (member.plan.decisions if member.plan else ()) if d.chosen_s is not None),
@@ -137,10 +134,7 @@ def job_status(member: HostMember) -> dict[str, object]:
         "suspended": entry.schedule.policy.suspend,
         "clock_behind": member.is_behind,
         "next": following
-        and {
-            "period": to_text(following.nominal_s),
-            "chosen": optional_text(following.chosen_s),
-        },
+        and {"period": to_text(following.nominal_s), "chosen": optional_text(following.chosen_s)},
         "active": [
             {
                 "run_id": run.run_id,
@@ -167,7 +161,6 @@ def job_status(member: HostMember) -> dict[str, object]:
 
 
 def _ended(ended: Ended) -> dict[str, object]:
-    """How a period or a run ended."""
     signal = None if ended.signal is None else signal_name(ended.signal)
     return record_to_json(ended, COLUMNS) | {"signal": signal}
 

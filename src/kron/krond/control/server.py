@@ -17,7 +17,8 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from kron.core.errors import Code, KronError
-from kron.krond.control.wire import FORM, REQUEST_BYTES, SOCKET_NAME, excerpt, parse_request
+from kron.krond.control.client import SOCKET_NAME, excerpt
+from kron.krond.strict_json import StrictJsonError, parse_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,17 +36,33 @@ is asked to try again."""
 AWAITING = 256
 """How many may wait for the end of a run. They may wait for days and must not block others."""
 
+REQUEST_BYTES = 65_536
+"""The longest request that krond reads, its line break not counted."""
+
 SILENCE_S = 10.0
 """How long a connection may be idle before it is closed to make room for another."""
 
+_FORM = 'send one line, such as {"command": "status"}'
 _BACKLOG = 64
 _CHUNK_BYTES = 2**18
 _CREDENTIALS = struct.Struct("iII")  # pid, uid, gid
 _HUNG_UP = select.EPOLLHUP | select.EPOLLERR
 
 
+def parse_request(line: bytes) -> dict[str, object]:
+    """The request of a line; a `ValueError` with the reason if it is not one."""
+    try:
+        request = parse_json(line.decode())
+    except UnicodeDecodeError:
+        raise ValueError(f"the request {excerpt(line)} is not valid Unicode") from None
+    except StrictJsonError as error:
+        raise ValueError(f"the request {excerpt(line)} {error}") from None
+    if not isinstance(request, dict) or not isinstance(request.get("command"), str):
+        raise ValueError(f'the request {excerpt(line)} is not an object with a text "command"')
+    return request
+
+
 def refusal(error: KronError) -> Message:
-    """The answer for an error."""
     return {"ok": False, "code": error.code.value, "error": error.message, "fix": error.fix}
 
 
@@ -165,7 +182,6 @@ class Connection:
 
     @property
     def is_open(self) -> bool:
-        """Whether the connection is open, as far as is known."""
         return self._socket.fileno() >= 0
 
     @property
@@ -241,7 +257,7 @@ class Connection:
 
     def _fail(self, error: str, *, is_last: bool = False) -> None:
         self._is_last = is_last
-        self._reply({"ok": False, "error": error, "fix": FORM})
+        self._reply({"ok": False, "error": error, "fix": _FORM})
 
     def _reply(self, answer: Message) -> None:
         line = json.dumps(answer, allow_nan=False, separators=(",", ":")) + "\n"
