@@ -6,6 +6,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Iterator
+from functools import partial
 
 from kron.console.parser import Parser, number_up_to
 from kron.console.terminal import Terminal
@@ -54,7 +55,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     except FileNotFoundError:
         fix = "krond start --log-file may have named another file"
         raise KronError(Code.FILE_MISSING, f"the log {path} does not exist", fix=fix) from None
-    wanted = _Wanted(arguments.job)
+    wanted = partial(_is_about, arguments.job)
     for line in deque(filter(wanted, log), arguments.lines):
         terminal.print(_shown(line))
     if arguments.follow:
@@ -77,42 +78,34 @@ def _log_file(state_dir: str) -> str:
     raise KronError(Code.FILE_MISSING, "this krond logs to its standard error", fix=fix)
 
 
-class _Wanted:
-    """Whether a line, text or JSON, is about the requested job."""
-
-    def __init__(self, job: str) -> None:
-        self._file, _, self._name = job.rpartition(":")
-        self._bytes = os.fsencode(self._name)
-
-    def __call__(self, line: bytes) -> bool:
-        if not self._name:
-            return True
-        if self._bytes not in line:  # most lines: no need to parse them
-            return False
-        record = read_line(_shown(line))
-        if not isinstance(record, Record) or record.get("name") != self._name:
-            return False
-        return self._file in ("", record.get("namespace"))
+def _is_about(job: str, line: bytes) -> bool:
+    """Whether a line, text or JSON, is about the requested job; '' requests all."""
+    file, _, name = job.rpartition(":")
+    if not name or os.fsencode(name) not in line:  # most lines: no need to parse them
+        return not name
+    record = read_line(_shown(line))
+    if not isinstance(record, Record) or record.get("name") != name:
+        return False
+    return file in ("", record.get("namespace"))
 
 
 def _coming(log: BinaryIO, path: str) -> Iterator[bytes]:
     """The complete new lines, also of the file that replaces this one."""
     begun = b""
     while True:
-        line = log.readline()
-        if line.endswith(b"\n"):
-            yield begun + line
-            begun = b""
-            continue
-        begun += line
-        if not line and (newer := _newer(log, path)) is not None:
+        if line := log.readline():
+            begun += line
+            if line.endswith(b"\n"):
+                yield begun
+                begun = b""
+        elif (newer := _newer(log, path)) is not None:
             begun += log.read()  # the rest, from before krond switched to the new file
             yield from begun.splitlines(keepends=True)
             begun = b""
             log.close()
             log = newer
-            continue
-        time.sleep(_POLL_S)
+        else:
+            time.sleep(_POLL_S)
 
 
 def _newer(log: BinaryIO, path: str) -> BinaryIO | None:

@@ -62,9 +62,7 @@ def add_arguments(parser: Parser) -> None:
     how = parser.add_argument_group("how to run")
     add_state_dir(how)
     how.add_argument(
-        "--foreground",
-        action="store_true",
-        help="stay in the foreground and log to standard error",
+        "--foreground", action="store_true", help="stay in the foreground and log to standard error"
     )
     how.add_argument(
         "--once", action="store_true", help="run the jobs that are due now, wait for them, and exit"
