@@ -21,7 +21,7 @@ from kron.krond.daemon import Daemon
 from kron.krond.host import Host as KrondHost
 from kron.krond.member import HostMember
 from kron.krond.notify import Notifier
-from kron.krond.process.launch import StartError
+from kron.krond.process.failure import StartError
 from kron.krond.process.processes import Processes
 from kron.krond.run import PendingRun, Run
 from kron.krond.service import read_configuration

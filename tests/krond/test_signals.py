@@ -105,8 +105,6 @@ def test_everything_is_put_back() -> None:
     assert state() != before
     signals.restore()
     assert state() == before
-    signals.restore()
-    assert state() == before
 
 
 def test_after_restoring_a_signal_does_what_it_did() -> None:

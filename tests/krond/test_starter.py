@@ -19,7 +19,7 @@ import pytest
 from kron.core.duration import SECOND_NS
 from kron.core.instant import from_text
 from kron.krond.control.requests import job_status
-from kron.krond.process.launch import StartError
+from kron.krond.process.failure import StartError
 from kron.krond.starter import FIRST_RETRY_NS, LONGEST_RETRY_NS, SLOT
 from kron.logs.event import Level
 from tests.krond.clockwork import LASTING, QUICK, Clockwork

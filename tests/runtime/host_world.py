@@ -22,7 +22,7 @@ from kron.jobs.source import own_access
 from kron.krond.daemon import Daemon
 from kron.krond.host import Host
 from kron.krond.notify import Notifier
-from kron.krond.process.launch import StartError
+from kron.krond.process.failure import StartError
 from kron.krond.run import PendingRun
 from kron.krond.settings import KrondSettings
 from kron.krond.state.errors import PersistenceError
@@ -52,8 +52,6 @@ def store_errors() -> Iterator[None]:
 
 class CountedStore(StateStore):
     """krond's store. Every change on disk is an effect."""
-
-    __slots__ = ("_world",)
 
     def watch(self, world: HostWorld) -> None:
         self._world = world

@@ -45,8 +45,6 @@ FORGOTTEN = "the job was forgotten"
 
 
 class Daemon:
-    """Everything that a running krond consists of."""
-
     def __init__(
         self,
         settings: KrondSettings,
@@ -63,28 +61,18 @@ class Daemon:
         self._notifier = notifier
         self._clock = host.clock
         host.poller.add(host.timer.fileno(), select.EPOLLIN, lambda _: self._timer_fired())
-        self._writeback = WriteBack(host.store, host.processes.boot_id())
+        self._writeback = writeback = WriteBack(host.store, host.processes.boot_id())
         search = Search(host)
         self.supervisor = Supervisor(host, self._run_ended)
         self.starter = ProcessStarter(
-            host, self._writeback, self.supervisor, search, most_running=settings.most_running
+            host, writeback, self.supervisor, search, most_running=settings.most_running
         )
+        announcer = JournalAnnouncer[HostMember](host.journal)
         self._scheduler: Scheduler[HostMember, PendingRun] = Scheduler(
-            self._writeback,
-            self._writeback,
-            self.starter,
-            JournalAnnouncer[HostMember](host.journal),
-            host.clock,
-            slack_s=settings.slack_s,
+            writeback, writeback, self.starter, announcer, host.clock, slack_s=settings.slack_s
         )
         self._enrolment = HostEnrolment(
-            host,
-            self.roster,
-            self._writeback,
-            self.supervisor,
-            self.starter,
-            self._scheduler,
-            search,
+            host, self.roster, writeback, self.supervisor, self.starter, self._scheduler, search
         )
         self._stopping: OnStop | None = None
         self._is_accepting = not settings.is_once
@@ -96,7 +84,6 @@ class Daemon:
 
     @property
     def is_stopping(self) -> bool:
-        """Whether a signal or a command has asked it to end."""
         return self._stopping is not None
 
     def begin(self, configuration: Configuration) -> None:
@@ -181,7 +168,11 @@ class Daemon:
         except PersistenceError:
             raise
         except KronError as error:
-            self._log_refused(error)
+            message = error.for_logs if isinstance(error, ConfigurationError) else str(error)
+            jobs = len(self.roster)
+            self.journal.event(
+                Event.RELOAD, Level.ERROR, result="refused", jobs=jobs, error=message
+            )
             return str(error)
         else:
             return ""
@@ -198,7 +189,6 @@ class Daemon:
             self.journal.error("reopen", f"{error.filename}: {error.strerror}")
 
     def trigger(self, name: str, on_end: Callable[[Ended], None]) -> PendingRun:
-        """Start a run of a job outside any period."""
         if self.is_stopping:
             raise KronError(Code.CONTROL, "krond is stopping, and starts no more runs")
         member = self.roster.find(name)
@@ -220,7 +210,6 @@ class Daemon:
     # The loop
 
     def turn(self) -> None:
-        """Sleep until something happens, and deal with it."""
         self._host.timer.arm(self._next_ns())
         if not self._is_due(self._clock.now_ns()):
             self._busy_ns = 0  # what comes due from now on has not waited for it
@@ -237,7 +226,6 @@ class Daemon:
         self._busy_ns = self._clock.monotonic_ns() - self._woken_ns
 
     def _wake(self, now_ns: int) -> None:
-        """Deal with every job that is due."""
         self._scheduler.step(self._scheduler.due(now_ns), now_ns, busy_s=self._busy_s())
 
     def _is_due(self, now_ns: int) -> bool:
@@ -261,11 +249,9 @@ class Daemon:
         return max(0, next_ns - self._clock.monotonic_ns()) / SECOND_NS
 
     def _timer_fired(self) -> None:
-        if not self._host.timer.read():
-            self._clock_changed()
-
-    def _clock_changed(self) -> None:
-        """The clock was set: what waits may be too late by it, and jobs may be due."""
+        if self._host.timer.read():
+            return
+        # The clock was set: what waits may be too late by it, and jobs may be due.
         self.starter.check_deadlines()
         jobs = self.roster if self._is_accepting else ()
         self._scheduler.clock_changed(jobs, self._clock.now_ns())
@@ -318,16 +304,11 @@ class Daemon:
         """Store what the next krond has to know of runs that go on."""
         if not self.is_stopping:
             self.journal.event(Event.STOPPING, reason="nothing more was due", active=0)
-        for member in self.roster.everybody():
-            if member.runs or member.pending:
-                self._writeback.changed(member)
+        for run in self.supervisor.runs.values():
+            self._writeback.changed(run.member)
+        for pending in self.starter.waiting.values():
+            self._writeback.changed(pending.member)
         self._writeback.flush()
-
-    def _log_refused(self, error: KronError) -> None:
-        message = error.for_logs if isinstance(error, ConfigurationError) else str(error)
-        self.journal.event(
-            Event.RELOAD, Level.ERROR, result="refused", jobs=len(self.roster), error=message
-        )
 
     def _log_read(self, configuration: Configuration) -> None:
         if not configuration.documents:

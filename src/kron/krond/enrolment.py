@@ -10,6 +10,7 @@ import os
 from collections.abc import Collection, Iterable, Sequence
 
 from kron.core.duration import SECOND_NS
+from kron.core.frozen import Frozen
 from kron.jobs.entry import Entry
 from kron.krond.evidence import Search
 from kron.krond.host import Host
@@ -29,31 +30,19 @@ NOT_STARTED = "krond ended before it was started"
 REMOVED = "the job is no longer configured"
 
 
-class HostEnrolment:
-    """Adds, changes and retires members."""
-
-    def __init__(
-        self,
-        host: Host,
-        roster: HostRoster,
-        writeback: WriteBack,
-        supervisor: Supervisor,
-        starter: ProcessStarter,
-        scheduler: Scheduler[HostMember, PendingRun],
-        search: Search,
-    ) -> None:
-        self._host = host
-        self._roster = roster
-        self._writeback = writeback
-        self._supervisor = supervisor
-        self._starter = starter
-        self._scheduler = scheduler
-        self._search = search
+class HostEnrolment(Frozen):
+    host: Host
+    roster: HostRoster
+    writeback: WriteBack
+    supervisor: Supervisor
+    starter: ProcessStarter
+    scheduler: Scheduler[HostMember, PendingRun]
+    search: Search
 
     def begin(self, entries: Iterable[Entry], now_ns: int) -> None:
         """Take up the jobs and what is left of their runs, and start what is due."""
         entries = list(entries)
-        loaded = self._host.store.load_all(entry.identity for entry in entries)
+        loaded = self.host.store.load_all(entry.identity for entry in entries)
         states = loaded.states
         corrupt = {os.path.basename(error.file): error for error in loaded.corrupt}  # noqa: PTH119
         found: list[tuple[HostMember, JobState]] = []
@@ -72,21 +61,21 @@ class HostEnrolment:
         strangers = states.values()
         self._retire_strangers(strangers)
         if loaded.lost is not None:
-            self._writeback.flush()
-            if set_aside := self._host.store.set_bundle_aside():
+            self.writeback.flush()
+            if set_aside := self.host.store.set_bundle_aside():
                 self._log_corrupt(set_aside, None)
         self._recover(found, now_ns)
         self._remove_proofs(strangers)
-        self._log_suspended(self._roster)
-        self._scheduler.step(self._roster, now_ns)
+        self._log_suspended(self.roster)
+        self.scheduler.step(self.roster, now_ns)
 
     def change(self, entries: Iterable[Entry], now_ns: int) -> dict[str, int]:
         """Let a new configuration take effect, from the next period on; count what it changes.
 
         A state that a newer krond has left for one of its jobs refuses all of it.
         """
-        self._writeback.flush()  # a retired job whose last run has just ended is only stored
-        removed = {member.entry.identity: member for member in self._roster}
+        self.writeback.flush()  # a retired job whose last run has just ended is only stored
+        removed = {member.entry.identity: member for member in self.roster}
         new: list[Entry] = []
         kept: list[tuple[HostMember, Entry]] = []
         for entry in entries:
@@ -94,7 +83,7 @@ class HostEnrolment:
                 new.append(entry)
             else:
                 kept.append((known, entry))
-        loaded = self._load(entry for entry in new if not self._roster.is_retired(entry))
+        loaded = self._load(entry for entry in new if not self.roster.is_retired(entry))
         for member in removed.values():
             self._retire(member)
         rescheduled: list[HostMember] = []
@@ -112,16 +101,16 @@ class HostEnrolment:
         found: list[tuple[HostMember, JobState]] = []
         for entry in new:
             state = loaded.get(entry.identity)
-            member = self._roster.bring_back(entry) or self._enrol(entry, state, now_ns)
+            member = self.roster.bring_back(entry) or self._enrol(entry, state, now_ns)
             added.append(member)
             if isinstance(state, JobState):
                 found.append((member, state))
-        self._scheduler.queue.keep(self._roster)
+        self.scheduler.queue.keep(self.roster)
         self._recover(found, now_ns)
         self._log_suspended(added)
         for member in toggled:
-            self._scheduler.suspended(member, suspend=member.entry.schedule.policy.suspend)
-        self._scheduler.step([*rescheduled, *added], now_ns)
+            self.scheduler.suspended(member, suspend=member.entry.schedule.policy.suspend)
+        self.scheduler.step([*rescheduled, *added], now_ns)
         return {"added": len(added), "changed": edited, "removed": len(removed)}
 
     def _enrol(
@@ -129,8 +118,8 @@ class HostEnrolment:
     ) -> HostMember:
         """Look after a job that is new to this krond, with what the store has of it."""
         known = state if isinstance(state, JobState) else None
-        member = HostMember(entry, self._writeback, known)
-        self._roster.add(entry.identity, member)
+        member = HostMember(entry, self.writeback, known)
+        self.roster.add(entry.identity, member)
         if isinstance(state, StateCorrupt):
             self._log_corrupt(state, entry)
             member.forget(now_ns // SECOND_NS)
@@ -139,62 +128,59 @@ class HostEnrolment:
     def _recover(self, found: Sequence[tuple[HostMember, JobState]], now_ns: int) -> None:
         """Take up the runs of the krond before this one, and those that it was about to start."""
         unsure = [(job, state) for job, state in found if state.active or state.ledger.starting]
-        self._search.look(unsure)
+        self.search.look(unsure)
         for member, state in unsure:
             for record in state.active:
-                if pid := self._search.pids.get(record.run_id):
-                    self._supervisor.adopt(member, record, pid)
+                if pid := self.search.pids.get(record.run_id):
+                    self.supervisor.adopt(member, record, pid)
                 else:
-                    began = record.pid is not None or self._host.store.has_proof(record.run_id)
-                    self._starter.conclude_run(member, record, UNSEEN if began else NOT_STARTED)
-            self._writeback.changed(member)  # with the processes of the runs that were adopted
-        self._scheduler.recover(
-            [(member, self._search.sightings(member, state)) for member, state in unsure], now_ns
+                    began = record.pid is not None or self.host.store.has_proof(record.run_id)
+                    self.starter.conclude_run(member, record, UNSEEN if began else NOT_STARTED)
+            self.writeback.changed(member)  # with the processes of the runs that were adopted
+        self.scheduler.recover(
+            [(member, self.search.sightings(member, state)) for member, state in unsure], now_ns
         )
 
     def _retire(self, member: HostMember) -> None:
-        self._scheduler.give_up(member, REMOVED)
+        self.scheduler.give_up(member, REMOVED)
         member.retire()
-        self._scheduler.queue.put(member, None)
-        self._roster.retire(member)
+        self.scheduler.queue.put(member, None)
+        self.roster.retire(member)
 
     def _retire_strangers(self, states: Collection[JobState]) -> None:
         """The same for jobs that were removed while krond was down."""
-        self._host.store.commit(
-            [
-                state.replace(ledger=state.ledger.retired(), planned=())
-                for state in states
-                if state.ledger.schedule
-            ]
+        active = [state for state in states if state.ledger.schedule]
+        self.host.store.commit(
+            [state.replace(ledger=state.ledger.retired(), planned=()) for state in active]
         )
 
     def _remove_proofs(self, strangers: Collection[JobState]) -> None:
         """Drop the proofs that no krond will look for again."""
-        wanted = {*self._supervisor.runs, *self._starter.waiting}
+        wanted = {*self.supervisor.runs, *self.starter.waiting}
         for state in strangers:
             wanted.update(record.run_id for record in state.active)
             wanted.update(intent.run_id for intent in state.ledger.starting)
-        for run_id in self._host.store.proofs():
+        for run_id in self.host.store.proofs():
             if run_id not in wanted:
-                self._writeback.let_go(run_id)
+                self.writeback.let_go(run_id)
 
     def _log_suspended(self, members: Iterable[HostMember]) -> None:
         for member in members:
             if member.entry.schedule.policy.suspend:
-                self._host.journal.of_job(Event.SUSPENDED, member.entry, suspend=True)
+                self.host.journal.of_job(Event.SUSPENDED, member.entry, suspend=True)
 
     def _load(self, entries: Iterable[Entry]) -> dict[str, JobState | StateCorrupt | None]:
         """What the store has of these jobs, by identity."""
         found: dict[str, JobState | StateCorrupt | None] = {}
         for entry in entries:
             try:
-                found[entry.identity] = self._host.store.load(entry.identity)
+                found[entry.identity] = self.host.store.load(entry.identity)
             except StateCorrupt as error:
                 found[entry.identity] = error
         return found
 
     def _log_corrupt(self, error: StateCorrupt, entry: Entry | None) -> None:
-        self._host.journal.event(
+        self.host.journal.event(
             Event.STATE_CORRUPT,
             namespace=entry.path if entry else None,
             name=entry.name if entry else None,

@@ -13,13 +13,11 @@ from kron.engine.recovery import Evidence, Sighting
 from kron.krond.host import Host
 from kron.krond.member import HostMember
 from kron.krond.process.account import find_account
-from kron.krond.process.launch import StartError
-from kron.krond.state.record import JobState, RunRecord
+from kron.krond.process.failure import StartError
+from kron.krond.state.record import JobState
 
 
 class Search:
-    """Looks for runs."""
-
     def __init__(self, host: Host) -> None:
         self._host = host
         self._boot_id = host.processes.boot_id()
@@ -54,11 +52,10 @@ class Search:
         for member, state in jobs:
             if state.boot_id != self._boot_id:
                 continue  # nothing survives a reboot
-            records: list[tuple[str, RunRecord | None]] = [(r.run_id, r) for r in state.active]
-            records += [(intent.run_id, None) for intent in state.ledger.starting]
-            for run_id, known in records:
-                has_pid = known is not None and known.pid is not None
-                record = known if has_pid else self._host.store.noted_run(run_id)
+            known = {run.run_id: run for run in state.active if run.pid is not None}
+            starting = [intent.run_id for intent in state.ledger.starting]
+            for run_id in (*(run.run_id for run in state.active), *starting):
+                record = known.get(run_id) or self._host.store.noted_run(run_id)
                 if record is None or record.pid is None or record.ticks is None:
                     unknown[run_id] = member
                 elif self._host.processes.is_alive(record.pid, record.ticks):

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 
 class HostMember(TrackedJob[PendingRun]):
-    """What is configured of a job, how it ended before, and what is running."""
-
     __slots__ = ("entry", "job", "past", "runs")
 
     entry: Entry
@@ -30,7 +28,6 @@ class HostMember(TrackedJob[PendingRun]):
         self.entry = entry
         self.job = entry.job
         self.runs: list[Run] = []
-        """The runs that are going on."""
         self.past = Past()
         if state is not None:
             self.load(state.ledger, state.planned)
@@ -38,18 +35,15 @@ class HostMember(TrackedJob[PendingRun]):
 
     @property
     def active_run(self) -> str:
-        """The id of the run that is pending or goes on, the latest of several; '' if none is."""
         latest = self.pending or self.runs
         return latest[-1].run_id if latest else ""
 
     def configure(self, entry: Entry) -> None:
-        """The job's file says this from now on."""
         self.edited(self.entry.schedule, entry.schedule)
         self.entry = entry
         self.job = entry.job
 
     def remember_end(self, ended: Ended) -> None:
-        """Remember how a period or a run ended."""
         self.past = self.past.with_ended(ended)
         self._store.changed(self)
 
@@ -64,12 +58,10 @@ class HostMember(TrackedJob[PendingRun]):
         self.past = self.past.with_ended(ended)
 
     def forget(self, now_s: int) -> None:
-        """Treat the job as one that was never seen. Its runs go on."""
         self.past = Past()
         super().forget(now_s)
 
     def state(self, boot_id: str) -> JobState:
-        """Everything that has to survive krond."""
         assert self.ledger is not None  # a job is stepped before it is stored
         seed = self.entry.schedule.seed
         return JobState(

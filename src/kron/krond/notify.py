@@ -29,8 +29,6 @@ _PATIENCE_S = 1.0  # for messages that must not be lost: its queue holds only te
 
 
 class Notifier:
-    """Sends messages to systemd, if it has asked for them."""
-
     def __init__(self, address: bytes = b"", interval_ns: int | None = None) -> None:
         self._address = address
         self.interval_ns = interval_ns
@@ -46,8 +44,8 @@ class Notifier:
         return cls(address, _half_ns(asked["WATCHDOG_USEC"]) if is_wanted else None)
 
     def ready(self, status: str) -> None:
-        """Start-up or reload is done."""
-        self._send(f"READY=1\nSTATUS={_one_line(status)}", _PATIENCE_S)
+        # On one line: a line break would begin another assignment.
+        self._send(f"READY=1\nSTATUS={visible(status[:_STATUS_CHARACTERS])}", _PATIENCE_S)
 
     def reloading(self) -> None:
         """Reload begins; it ends with `ready`."""
@@ -56,11 +54,9 @@ class Notifier:
         self._send(f"RELOADING=1\nMONOTONIC_USEC={now_us}", _PATIENCE_S)
 
     def stopping(self) -> None:
-        """Shutdown begins."""
         self._send("STOPPING=1", _PATIENCE_S)
 
     def watchdog(self) -> None:
-        """Still alive."""
         self._send("WATCHDOG=1", 0)
 
     def _send(self, message: str, patience_s: float) -> None:
@@ -84,8 +80,3 @@ def _address(text: str) -> bytes:
 def _half_ns(microseconds: str) -> int | None:
     is_number = microseconds.isascii() and microseconds.isdigit() and len(microseconds) <= 20
     return int(microseconds) * 1000 // 2 or None if is_number else None
-
-
-def _one_line(text: str) -> str:
-    """The text on one line: a line break would begin another assignment."""
-    return visible(text[:_STATUS_CHARACTERS])

@@ -44,7 +44,6 @@ _CODES = {
 
 
 def exit_code(error: KronError) -> int:
-    """The exit code for an error."""
     return _CODES.get(error.code, CONFIGURATION)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from kron.jobs.entry import Entry, find_entry
 from kron.krond.member import HostMember
 from kron.runtime.roster import Roster
@@ -16,11 +14,6 @@ class HostRoster(Roster[str, HostMember]):
         super().__init__()
         self._retired: dict[str, HostMember] = {}
         """The jobs that are no longer configured, until their runs have ended."""
-
-    def everybody(self) -> Iterator[HostMember]:
-        """The jobs, the retired ones too."""
-        yield from self
-        yield from self._retired.values()
 
     def retire(self, member: HostMember) -> None:
         """The job is no longer configured. Its runs go on."""

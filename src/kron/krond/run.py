@@ -21,12 +21,7 @@ class PendingRun(Pending):
     """A run that has not started, and what it waits for."""
 
     def __init__(
-        self,
-        member: HostMember,
-        record: RunRecord,
-        latest_s: int | None = None,
-        *,
-        replaces: bool = False,
+        self, member: HostMember, record: RunRecord, latest_s: int | None = None, *, replaces: bool
     ) -> None:
         super().__init__(record.run_id, replaces=replaces)
         self.member = member
@@ -46,7 +41,6 @@ class PendingRun(Pending):
 
     @property
     def nominal_s(self) -> int | None:
-        """The nominal instant of its period; None for a manual run."""
         return self.record.nominal_s
 
 
@@ -63,13 +57,7 @@ class Run:
     """A process group that krond watches."""
 
     def __init__(
-        self,
-        member: HostMember,
-        record: RunRecord,
-        pid: int,
-        began_ns: int,
-        *,
-        is_adopted: bool = False,
+        self, member: HostMember, record: RunRecord, pid: int, began_ns: int, *, is_adopted: bool
     ) -> None:
         self.member = member
         self.task = member.entry.task

@@ -57,7 +57,6 @@ class _Service:
         self._is_ready = False
 
     def run(self) -> None:
-        """Start, serve and end."""
         settings = self._settings
         notifier = Notifier.from_environment(os.environ)
         gc.disable()  # hardly anything made during the start is garbage
@@ -83,7 +82,10 @@ class _Service:
             )
             daemon = Daemon(settings, lambda: read_configuration(settings), host, notifier)
             if JobSource.CRON in settings.sources:
-                daemon.follow(_crontab_directories())
+                from kron.jobs.crontab.host import watched
+
+                # With the names to watch in each directory; none: all names.
+                daemon.follow({path: ETC_NAMES if path == "/etc" else () for path in watched()})
             daemon.begin(configuration)
             del configuration
             gc.freeze()  # everything made so far stays: the collector can ignore it
@@ -153,13 +155,6 @@ def read_configuration(settings: KrondSettings) -> Configuration:
         (*read.ignored, *crontabs.ignored),
         crontabs.warnings,
     )
-
-
-def _crontab_directories() -> dict[str, tuple[str, ...]]:
-    """The directories of the crontabs, with the names to watch in each; none: all names."""
-    from kron.jobs.crontab.host import watched
-
-    return {directory: ETC_NAMES if directory == "/etc" else () for directory in watched()}
 
 
 def _signals() -> set[signal.Signals]:

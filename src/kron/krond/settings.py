@@ -14,8 +14,6 @@ UNLIMITED_RUNS = 1 << 62
 
 
 class JobSource(StrEnum):
-    """Where jobs are read from."""
-
     KRONTAB = "krontab"
     CRON = "cron"
 
@@ -29,8 +27,6 @@ class OnStop(StrEnum):
 
 
 class KrondSettings(Frozen):
-    """How krond runs."""
-
     state_dir: str
     access: FileAccess
     config: tuple[str, ...] = ()

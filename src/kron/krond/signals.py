@@ -50,9 +50,7 @@ class Signals:
         return [number for number in dict.fromkeys(received) if number in self._numbers]
 
     def restore(self) -> None:
-        """Restore handlers, mask and wakeup descriptor. A second call does nothing."""
-        if self._reader < 0:
-            return
+        """Restore handlers, mask and wakeup descriptor."""
         for number, handler in self._handlers_before.items():
             # None: the handler was not set from Python, so Python cannot restore it.
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
@@ -60,7 +58,6 @@ class Signals:
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask_before)
         os.close(self._reader)
         os.close(self._writer)
-        self._reader = self._writer = -1
 
 
 def _nothing(number: int, frame: FrameType | None) -> None:

@@ -22,7 +22,7 @@ from kron.jobs.entry import Entry
 from kron.krond.evidence import Search
 from kron.krond.host import Host
 from kron.krond.member import HostMember
-from kron.krond.process.launch import StartError
+from kron.krond.process.failure import StartError
 from kron.krond.run import PendingRun, Run
 from kron.krond.state.errors import PersistenceError
 from kron.krond.state.record import Ended, RunRecord
@@ -39,8 +39,6 @@ TOO_LATE = "it could not start before its deadline, waiting for "
 
 
 class ProcessStarter:
-    """The line of runs that are ready to start, and those that are not yet."""
-
     def __init__(
         self,
         host: Host,
@@ -56,7 +54,7 @@ class ProcessStarter:
         self._begun: list[tuple[Run, list[int]]] = []
         """The runs that were started just now, each with its loggers, and not logged yet."""
         self._unwatched = 0
-        """How many processes those are."""
+        """How many processes those are. They are to be watched first."""
         self._host = host
         self._writeback = writeback
         self._supervisor = supervisor
@@ -69,7 +67,6 @@ class ProcessStarter:
     def pending(
         self, job: HostMember, intent: Intent, latest_s: int, *, replaces: bool
     ) -> PendingRun:
-        """The run of a period, to be started while it is in time."""
         record = RunRecord(intent.run_id, intent.nominal_s, intent.chosen_s)
         return PendingRun(job, record, latest_s, replaces=replaces)
 
@@ -106,7 +103,6 @@ class ProcessStarter:
             self._supervisor.stop(run)
 
     def give_up(self, job: HostMember, pending: PendingRun, outcome: Outcome, reason: str) -> None:
-        """This run will not start: its period has ended."""
         self._forget(pending)
         if pending.nominal_s is not None:
             job.gave_up(pending.nominal_s, outcome, reason)
@@ -125,7 +121,6 @@ class ProcessStarter:
         self._supervisor.adopt(job, record, self._search.pids[run.run_id])
 
     def conclude(self, job: HostMember, end: Conclude) -> None:
-        """A run that the krond before this one decided on ended unseen, or never starts."""
         record = RunRecord(end.intent.run_id, end.intent.nominal_s, end.intent.chosen_s)
         if end.outcome is Outcome.EXECUTED:
             self.conclude_run(job, record, end.reason)
@@ -198,12 +193,7 @@ class ProcessStarter:
                 self._check_deadline(pending)
 
     def _end_without_run(
-        self,
-        job: HostMember,
-        record: RunRecord,
-        outcome: Outcome,
-        reason: str,
-        active_run: str,
+        self, job: HostMember, record: RunRecord, outcome: Outcome, reason: str, active_run: str
     ) -> Ended:
         """Remember and log that a run which was decided on never starts; the ledger knows.
 
@@ -229,7 +219,8 @@ class ProcessStarter:
     def _start(self, pending: PendingRun) -> None:
         now_ns = self._host.clock.now_ns()
         try:
-            self._supervisor.check_room(self._unwatched)
+            if not self._host.poller.has_room(self._unwatched):  # to watch another run by
+                raise StartError("krond watches as many runs as it may open files", for_good=False)
             pid, loggers = self._host.surroundings.start(
                 pending, self._host.store.proof_in_child(pending.run_id), now_ns // SECOND_NS
             )
@@ -243,7 +234,8 @@ class ProcessStarter:
         record = pending.record.replace(
             started_ns=self._host.clock.now_ns(), pid=pid, boot_id=self._host.processes.boot_id()
         )
-        run = Run(pending.member, record, pid, self._host.clock.monotonic_ns())
+        began_ns = self._host.clock.monotonic_ns()
+        run = Run(pending.member, record, pid, began_ns, is_adopted=False)
         run.on_end = pending.on_end
         self._begun.append((run, loggers))
         self._unwatched += 1 + len(loggers)
@@ -277,14 +269,13 @@ class ProcessStarter:
 
     def _failed(self, pending: PendingRun, error: StartError) -> None:
         entry = pending.member.entry
-        level = Level.ERROR if error.for_good else Level.WARN
         if error.for_good or pending.tries == 0:
             self._host.journal.error(
                 "start",
                 error.reason,
                 entry,
                 period=pending.record.period,
-                level=level,
+                level=Level.ERROR if error.for_good else Level.WARN,
                 component=Component.EXECUTOR,
             )
         if error.for_good:
@@ -306,12 +297,9 @@ class ProcessStarter:
 
     def _wait(self, pending: PendingRun, what: str) -> None:
         pending.waits_for = what
+        entry, period = pending.member.entry, pending.record.period
         self._host.journal.of_job(
-            Event.WAITING,
-            pending.member.entry,
-            period=pending.record.period,
-            run_id=pending.run_id,
-            reason=what,
+            Event.WAITING, entry, period=period, run_id=pending.run_id, reason=what
         )
 
     def _check_deadline(self, pending: PendingRun) -> bool:
@@ -338,11 +326,7 @@ class ProcessStarter:
         pending.member.pending.remove(pending)
 
     def _log_ended(self, entry: Entry, record: RunRecord, reason: str) -> None:
+        period, run_id = record.period, record.run_id
         self._host.journal.of_job(
-            Event.EXITED,
-            entry,
-            Level.WARN,
-            period=record.period,
-            run_id=record.run_id,
-            reason=reason,
+            Event.EXITED, entry, Level.WARN, period=period, run_id=run_id, reason=reason
         )

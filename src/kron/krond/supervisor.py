@@ -15,7 +15,6 @@ from collections.abc import Callable
 from kron.core.duration import SECOND_NS, format_duration
 from kron.krond.host import Host
 from kron.krond.member import HostMember
-from kron.krond.process.failure import StartError
 from kron.krond.run import Run, Stage
 from kron.krond.state.record import Ended, RunRecord
 from kron.logs.event import Component, Event, Level
@@ -31,16 +30,7 @@ class Supervisor:
         self._host = host
         self._on_end = on_end
 
-    def check_room(self, unwatched: int) -> None:
-        """A `StartError` if there may be no descriptor to watch another run by.
-
-        `unwatched` processes were started just now, and are to be watched first.
-        """
-        if not self._host.poller.has_room(unwatched):
-            raise StartError("krond watches as many runs as it may open files", for_good=False)
-
     def watch(self, run: Run) -> None:
-        """Look after a run from now on."""
         self.runs[run.run_id] = run
         run.member.runs.append(run)
         timeout_ns = run.task.timeout_ns
@@ -52,15 +42,11 @@ class Supervisor:
             self._finish(run)
 
     def adopt(self, member: HostMember, record: RunRecord, pid: int) -> None:
-        """Look after a run that a krond before this one started."""
         ticks = self._host.processes.start_ticks(pid)
         age_ns = self._host.processes.age_ns(ticks) if ticks is not None else 0
-        record = record.replace(
-            started_ns=self._host.clock.now_ns() - age_ns,
-            pid=pid,
-            ticks=ticks,
-            boot_id=self._host.processes.boot_id(),
-        )
+        started_ns = self._host.clock.now_ns() - age_ns
+        boot_id = self._host.processes.boot_id()
+        record = record.replace(started_ns=started_ns, pid=pid, ticks=ticks, boot_id=boot_id)
         self._host.journal.of_job(
             Event.ADOPTED, member.entry, period=record.period, run_id=record.run_id, pid=pid
         )

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from kron.core.instant import to_datetime, to_text
 from kron.jobs.task import Destination, Output
 from kron.krond.process.account import Account, find_account
-from kron.krond.process.launch import Launch, StartError, launch
+from kron.krond.process.failure import StartError
+from kron.krond.process.launch import Launch, launch
 from kron.krond.process.output import open_output, open_relay, open_syslog
 from kron.krond.run import PendingRun
 
@@ -77,7 +78,6 @@ class _Streams:
         return self._input(task.stdin), self._output(1, task.stdout), self._output(2, task.stderr)
 
     def close(self) -> None:
-        """Close what was opened."""
         for descriptor in self._opened.values():
             os.close(descriptor)
 

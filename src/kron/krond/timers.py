@@ -23,14 +23,7 @@ class Timer:
         """None once it is done or cancelled."""
 
     def cancel(self) -> None:
-        """Do nothing when it is due."""
         self.action = None
-
-    def fire(self) -> None:
-        """Do it, once."""
-        action, self.action = self.action, None
-        if action is not None:
-            action()
 
 
 class Timers:
@@ -50,7 +43,6 @@ class Timers:
         return len(self._heap)
 
     def at(self, monotonic_ns: int, action: Callable[[], object]) -> Timer:
-        """Do `action` once the monotonic clock shows this."""
         if len(self._heap) >= self._most:
             self._heap = [entry for entry in self._heap if entry[2].action]
             heapify(self._heap)
@@ -60,7 +52,6 @@ class Timers:
         return timer
 
     def next_ns(self) -> int | None:
-        """When the first one is due."""
         while self._heap and not self._heap[0][2].action:
             heappop(self._heap)
         return self._heap[0][0] if self._heap else None
@@ -71,4 +62,6 @@ class Timers:
         while self._heap and self._heap[0][0] <= monotonic_ns:
             due.append(heappop(self._heap)[2])
         for timer in due:
-            timer.fire()
+            action, timer.action = timer.action, None
+            if action is not None:
+                action()

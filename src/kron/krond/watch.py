@@ -37,8 +37,6 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Watch:
-    """Reports when something in its directories has changed."""
-
     def __init__(self) -> None:
         descriptor: int = _libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
         if descriptor < 0:

@@ -9,7 +9,8 @@ import sys
 
 from kron.krond.process import spawned
 from kron.krond.process.account import Account
-from kron.krond.process.launch import StartError, launch
+from kron.krond.process.failure import StartError
+from kron.krond.process.launch import launch
 from kron.krond.process.output import open_output
 from tests.krond.process.scene import GROUP, OTHER, USER, no_child_is_left, scene, surroundings
 

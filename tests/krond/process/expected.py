@@ -7,7 +7,8 @@ import shutil
 
 import pytest
 
-from kron.krond.process.launch import Launch, StartError, launch
+from kron.krond.process.failure import StartError
+from kron.krond.process.launch import Launch, launch
 from tests.krond.process.scene import Scene, no_child_is_left, surroundings
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can switch to another user")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kron.krond.process.account import Account, find_account
-from kron.krond.process.launch import StartError
+from kron.krond.process.failure import StartError
 from tests.krond.process.expected import needs_root
 
 NOBODY = pwd.getpwnam("nobody")
@@ -145,7 +145,7 @@ def test_a_user_of_this_host_is_found() -> None:
 NOT_ROOT = """
 import json, os, pwd, sys
 from kron.krond.process.account import find_account
-from kron.krond.process.launch import StartError
+from kron.krond.process.failure import StartError
 nobody = pwd.getpwnam("nobody")
 groups = json.loads(sys.argv[1])
 if os.geteuid() == 0:

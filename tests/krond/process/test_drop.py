@@ -17,7 +17,8 @@ import pytest
 
 from kron.jobs.task import LimitedResource
 from kron.krond.process.account import Account
-from kron.krond.process.launch import StartError, launch
+from kron.krond.process.failure import StartError
+from kron.krond.process.launch import launch
 from tests.krond.process.expected import needs, needs_root, refused
 from tests.krond.process.scene import GROUP, OTHER, USER, Scene, no_child_is_left, surroundings
 

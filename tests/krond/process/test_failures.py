@@ -9,14 +9,15 @@ import os
 import resource
 import time
 from collections.abc import Callable
-from errno import EIO
+from errno import EIO, ENOENT
 
 import pytest
 
 from kron.jobs.task import LimitedResource, Task
 from kron.krond.process import forked, spawned
 from kron.krond.process import launch as launch_module
-from kron.krond.process.launch import Launch, StartError, launch
+from kron.krond.process.failure import StartError
+from kron.krond.process.launch import Launch, launch
 from tests.krond.process.expected import refused
 from tests.krond.process.scene import Scene, no_child_is_left, surroundings
 
@@ -218,7 +219,7 @@ def test_a_proof_that_cannot_be_removed_makes_a_failure_one_for_good(
     def broken(path: str) -> None:
         raise OSError(EIO, os.strerror(EIO))
 
-    monkeypatch.setattr(launch_module, "is_passing", lambda _: True)
+    monkeypatch.setattr(launch_module, "PASSING", {ENOENT})
     monkeypatch.setattr(os, "unlink", broken)
     with pytest.raises(StartError) as caught:
         launch(scene.launch_of("/no/such/program"))

@@ -322,7 +322,8 @@ def test_krond_s_own_three_descriptors_can_be_given_in_any_order(tmp_path: Path)
 CLOSED = """
 import json, os, sys
 from kron.krond.process import spawned
-from kron.krond.process.launch import StartError, launch
+from kron.krond.process.failure import StartError
+from kron.krond.process.launch import launch
 from tests.krond.process.scene import scene
 with scene() as scene:
     writing = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)

@@ -20,7 +20,7 @@ import pytest
 
 from kron.krond.process import output
 from kron.krond.process.account import Account
-from kron.krond.process.launch import StartError
+from kron.krond.process.failure import StartError
 from kron.krond.process.output import open_output
 from tests.krond.process.expected import needs_root
 from tests.krond.process.scene import (

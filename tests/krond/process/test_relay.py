@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kron.krond.process.launch import StartError
+from kron.krond.process.failure import StartError
 from kron.krond.process.output import open_relay
 from tests.krond.process.expected import needs
 

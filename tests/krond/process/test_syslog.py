@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kron.krond.process.launch import StartError, launch
+from kron.krond.process.failure import StartError
+from kron.krond.process.launch import launch
 from kron.krond.process.output import open_syslog
 from tests.krond.process.expected import needs, needs_root
 from tests.krond.process.scene import Scene, descriptors, no_child_is_left, surroundings

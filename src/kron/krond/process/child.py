@@ -47,7 +47,6 @@ def as_bytes(text: str) -> bytes:
 
 
 def enter_directory(what: Launch) -> None:
-    """Change to the directory of a run."""
     try:
         os.chdir(as_bytes(what.task.cwd))
     except (OSError, ValueError) as error:
@@ -122,19 +121,13 @@ def spawn(
         for target, source in enumerate(descriptors)
         if source != target
     ]
+    actions = (*first, *copies)
     return os.posix_spawn(
-        program,
-        argv,
-        env,
-        file_actions=(*first, *copies),
-        setsid=True,
-        setsigmask=(),
-        setsigdef=SIGNALS,
+        program, argv, env, file_actions=actions, setsid=True, setsigmask=(), setsigdef=SIGNALS
     )
 
 
 def search_path(env: Mapping[bytes, bytes]) -> bytes:
-    """The PATH of a child with this environment."""
     return env.get(b"PATH", _DEFAULT_PATH)
 
 

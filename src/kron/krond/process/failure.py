@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
-from enum import StrEnum
+from enum import Enum
 
 PASSING = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
 """Errors because a resource is short, which may pass in a moment."""
@@ -27,32 +27,24 @@ class StartError(Exception):
         """Helper processes that were already started for the run, to be reaped."""
 
 
-class StartStage(StrEnum):
+class StartStage(Enum):
     """The steps of a start, in order, each with the text for a failure."""
 
-    text: str
-
-    def __new__(cls, name: str, text: str) -> StartStage:
-        stage = str.__new__(cls, name)
-        stage._value_ = name
-        stage.text = text
-        return stage
-
-    PROCESS = "process", "no process can be made: {why}"
-    SESSION = "session", "it cannot have a session of its own: {why}"
-    PROOF = "proof", "its proof cannot be written: {why}"
-    DESCRIPTORS = "descriptors", "its input and output cannot be set up: {why}"
-    LIMITS = "limits", "its limits cannot be set: {why}"
-    NICE = "nice", "its niceness cannot be set: {why}"
-    GROUPS = "groups", "krond cannot switch to user {user} (its groups): {why}"
-    GROUP = "group", "krond cannot switch to user {user} (its group): {why}"
-    USER = "user", "krond cannot switch to user {user} (its user): {why}"
-    VERIFIED = "verified", "its privileges did not drop, so nothing was executed: {why}"
-    DIRECTORY = "directory", "its directory {directory} cannot be entered: {why}"
-    SEARCH = "search", "its program cannot be searched for: {why}"
-    SIGNALS = "signals", "its signals cannot be set up: {why}"
-    PROGRAM = "program", "the program {program} cannot be started: {why}"
-    HANGING = "hanging", "it hung before its program began (does a file system not answer?)"
+    PROCESS = "no process can be made: {why}"
+    SESSION = "it cannot have a session of its own: {why}"
+    PROOF = "its proof cannot be written: {why}"
+    DESCRIPTORS = "its input and output cannot be set up: {why}"
+    LIMITS = "its limits cannot be set: {why}"
+    NICE = "its niceness cannot be set: {why}"
+    GROUPS = "krond cannot switch to user {user} (its groups): {why}"
+    GROUP = "krond cannot switch to user {user} (its group): {why}"
+    USER = "krond cannot switch to user {user} (its user): {why}"
+    VERIFIED = "its privileges did not drop, so nothing was executed: {why}"
+    DIRECTORY = "its directory {directory} cannot be entered: {why}"
+    SEARCH = "its program cannot be searched for: {why}"
+    SIGNALS = "its signals cannot be set up: {why}"
+    PROGRAM = "the program {program} cannot be started: {why}"
+    HANGING = "it hung before its program began (does a file system not answer?)"
 
 
 class NotStarted(Exception):  # noqa: N818 (a fact from one module to the next, not for people)
@@ -63,11 +55,6 @@ class NotStarted(Exception):  # noqa: N818 (a fact from one module to the next, 
         self.stage = stage
         self.error = error
         self.left_proof = left_proof
-
-
-def is_passing(error: int) -> bool:
-    """Whether the same start may succeed in a moment."""
-    return error in PASSING
 
 
 def error_number(error: BaseException) -> int:
@@ -84,7 +71,7 @@ def error_number(error: BaseException) -> int:
 def reason(stage: StartStage, error: int, **names: str) -> str:
     """The text for people. The names of program, user and directory are already quoted."""
     why = os.strerror(error) if error else "an error within krond"
-    return _KNOWN.get((stage, error), stage.text).format(why=why, **names)
+    return _KNOWN.get((stage, error), stage.value).format(why=why, **names)
 
 
 _KNOWN = {

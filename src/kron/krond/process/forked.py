@@ -202,16 +202,14 @@ def _run(steps: list[Step], writing: int) -> NoReturn:
             for stage, act in steps:  # noqa: B007 (the last one is reported below)
                 act()
         except BaseException as error:
-            os.write(writing, f"{error_number(error)} {stage}".encode())
+            os.write(writing, f"{error_number(error)} {stage.name}".encode())
     finally:
         os._exit(_FAILED)
 
 
 def _await(pid: int, reading: int) -> None:
     """Return when the program of the child has begun; raise `NotStarted` if it does not."""
-    poller = select.poll()
-    poller.register(reading, select.POLLIN)
-    if not poller.poll(PATIENCE_MS):
+    if not _is_readable(reading, PATIENCE_MS):
         _kill(pid)
         raise NotStarted(StartStage.HANGING, ETIMEDOUT, left_proof=True)
     report = os.read(reading, 64)
@@ -220,7 +218,7 @@ def _await(pid: int, reading: int) -> None:
     number, _, name = report.decode().partition(" ")
     with suppress(ChildProcessError):  # if the parent of krond ignored SIGCHLD
         os.waitpid(pid, 0)  # it is about to exit
-    stage = StartStage[name.upper()]
+    stage = StartStage[name]
     left_proof = stage not in (StartStage.PROCESS, StartStage.SESSION, StartStage.PROOF)
     raise NotStarted(stage, int(number), left_proof=left_proof)
 
@@ -237,12 +235,16 @@ def _kill(pid: int) -> None:
     except OSError:
         return
     try:
-        poller = select.poll()
-        poller.register(watch, select.POLLIN)
-        poller.poll(_DYING_MS)
+        _is_readable(watch, _DYING_MS)
     finally:
         os.close(watch)
     _reap_stragglers()
+
+
+def _is_readable(descriptor: int, patience_ms: int) -> bool:
+    poller = select.poll()
+    poller.register(descriptor, select.POLLIN)
+    return bool(poller.poll(patience_ms))
 
 
 def _reap_stragglers() -> None:

@@ -16,14 +16,10 @@ from kron.jobs.task import Task
 from kron.krond.process import forked, spawned
 from kron.krond.process.account import Account
 from kron.krond.process.child import as_bytes, seal, sources
-from kron.krond.process.failure import NotStarted, StartError, StartStage, is_passing, reason
-
-__all__ = ["Launch", "StartError", "launch"]
+from kron.krond.process.failure import PASSING, NotStarted, StartError, StartStage, reason
 
 
 class Launch(Frozen):
-    """The description of a process to start."""
-
     task: Task
     env: Mapping[bytes, bytes]
     """The whole environment of the child."""
@@ -78,7 +74,7 @@ def _start_error(what: Launch, failure: NotStarted) -> StartError:
         user=quoted(what.account.name if what.account else ""),
         directory=quoted(what.task.cwd),
     )
-    for_good = failure.stage is StartStage.HANGING or not is_passing(failure.error)
+    for_good = failure.stage is StartStage.HANGING or failure.error not in PASSING
     if failure.left_proof:
         try:
             os.unlink(what.proof)  # noqa: PTH108

@@ -17,23 +17,16 @@ from errno import EDQUOT, EINVAL, EISDIR, ELOOP, ENOENT, ENOSPC, ENOTDIR, ENXIO
 from kron.core.errors import quoted, visible
 from kron.krond.process.account import Account
 from kron.krond.process.child import as_bytes, find_program, seal, search_path, sources, spawn
-from kron.krond.process.failure import NotStarted, StartError, error_number, is_passing
+from kron.krond.process.failure import PASSING, NotStarted, StartError, error_number
 from kron.krond.process.kernel import become_for_files
 
 MOST_LINKS = 40
 
-_DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_ENTRY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_ITSELF = os.O_NOFOLLOW | os.O_CLOEXEC
+_DIRECTORY = os.O_PATH | os.O_DIRECTORY | _ITSELF
+_ENTRY = os.O_PATH | _ITSELF
 # Non-blocking, so that neither a pipe without a reader nor a lease can block krond.
-_OUTPUT = (
-    os.O_WRONLY
-    | os.O_APPEND
-    | os.O_CREAT
-    | os.O_NOFOLLOW
-    | os.O_NOCTTY
-    | os.O_NONBLOCK
-    | os.O_CLOEXEC
-)
+_OUTPUT = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOCTTY | os.O_NONBLOCK | _ITSELF
 _MODE = 0o666
 _FULL = frozenset({ENOSPC, EDQUOT})
 _STUCK = 70  # as kron.krond.program has it
@@ -52,7 +45,7 @@ def open_output(path: str, account: Account | None, umask: int | None) -> int:
     except (OSError, ValueError) as error:
         number = error_number(error)
         text = f'the output file "{visible(path)}" cannot be opened: {_why(error, number)}'
-        raise StartError(text, for_good=not is_passing(number) and number not in _FULL) from None
+        raise StartError(text, for_good=number not in PASSING | _FULL) from None
 
 
 def open_syslog(tag: str, priority: str) -> tuple[int, int]:
@@ -95,7 +88,7 @@ def _open_helper(words: Sequence[str], target: int | None, need: str) -> tuple[i
 
 def _no_helper(name: str, need: str, error: int) -> StartError:
     text = f"the {name} that {need} needs cannot be started: {os.strerror(error)}"
-    return StartError(text, for_good=not is_passing(error))
+    return StartError(text, for_good=error not in PASSING)
 
 
 def _spawn_helper(program: bytes, words: Sequence[str], reading: int, target: int | None) -> int:

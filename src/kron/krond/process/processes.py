@@ -87,7 +87,6 @@ class Processes:
         return max(0, time.clock_gettime_ns(time.CLOCK_BOOTTIME) - started_ns)
 
     def members(self, group: int) -> list[int]:
-        """The running processes of a process group."""
         return [process.pid for process in _running() if process.group == group]
 
     def children(self) -> list[int]:
