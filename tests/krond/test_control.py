@@ -50,7 +50,8 @@ class Krond:
         self.requests: list[dict[str, Any]] = []
         self.poller = Poller()
         directory = os.open(state_dir, os.O_PATH | os.O_DIRECTORY)
-        self.server = ControlServer(directory, self.handle, self.poller, lambda: self.now_s)
+        self.server = ControlServer(directory, self.handle, self.poller)
+        self.server._clock_s = lambda: self.now_s
         os.close(directory)
 
     def handle(self, request: dict[str, Any], connection: Connection) -> dict[str, Any] | None:

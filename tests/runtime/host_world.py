@@ -87,7 +87,7 @@ class CountedStore(StateStore):
         """What the kernel does for a process that was killed."""
         os.close(self._lock._descriptor)
         self._runs.close()
-        self._directory.close()
+        self.directory.close()
 
 
 class TableLauncher(Surroundings):

@@ -141,15 +141,9 @@ def _detach(output: int, writer: int) -> None:
     # Those that Python opened are not inheritable, so they are ours.
     for name in os.listdir("/proc/self/fd"):  # noqa: PTH208
         descriptor = int(name)
-        if descriptor > 2 and descriptor != writer and _is_inheritable(descriptor):
-            os.close(descriptor)
-
-
-def _is_inheritable(descriptor: int) -> bool:
-    try:
-        return os.get_inheritable(descriptor)
-    except OSError:
-        return False  # the descriptor of the listing itself
+        with suppress(OSError):  # the descriptor of the listing, closed by now
+            if descriptor > 2 and descriptor != writer and os.get_inheritable(descriptor):
+                os.close(descriptor)
 
 
 def _fill_standard_descriptors() -> None:
@@ -200,11 +194,9 @@ def _say(text: str) -> None:
     """Write a line to standard error, if there is one."""
     line = text if not text or text.endswith("\n") else text + "\n"
     remaining = line.encode(errors="backslashreplace")
-    try:
+    with suppress(OSError):  # closed or full: the text has nowhere to go
         while remaining:
             remaining = remaining[os.write(2, remaining) :]
-    except OSError:
-        pass  # closed or full: the text has nowhere to go
 
 
 def _flush() -> None:

@@ -15,7 +15,6 @@ from kron.krond.background import redirect_output
 from kron.krond.control.requests import Requests
 from kron.krond.control.server import ControlServer
 from kron.krond.enrolment import HostEnrolment
-from kron.krond.evidence import Search
 from kron.krond.host import Host
 from kron.krond.member import HostMember
 from kron.krond.notify import Notifier
@@ -62,17 +61,16 @@ class Daemon:
         self._clock = host.clock
         host.poller.add(host.timer.fileno(), select.EPOLLIN, lambda _: self._timer_fired())
         self._writeback = writeback = WriteBack(host.store, host.processes.boot_id())
-        search = Search(host)
         self.supervisor = Supervisor(host, self._run_ended)
         self.starter = ProcessStarter(
-            host, writeback, self.supervisor, search, most_running=settings.most_running
+            host, writeback, self.supervisor, most_running=settings.most_running
         )
         announcer = JournalAnnouncer[HostMember](host.journal)
         self._scheduler: Scheduler[HostMember, PendingRun] = Scheduler(
             writeback, writeback, self.starter, announcer, host.clock, slack_s=settings.slack_s
         )
         self._enrolment = HostEnrolment(
-            host, self.roster, writeback, self.supervisor, self.starter, self._scheduler, search
+            host, self.roster, writeback, self.supervisor, self.starter, self._scheduler
         )
         self._stopping: OnStop | None = None
         self._is_accepting = not settings.is_once
@@ -87,7 +85,6 @@ class Daemon:
         return self._stopping is not None
 
     def begin(self, configuration: Configuration) -> None:
-        """Take up the jobs and what is left of their runs, and start what is due."""
         self._woken_ns = self._clock.monotonic_ns()
         self._log_read(configuration)
         self._enrolment.begin(configuration.entries, self._clock.now_ns())
@@ -100,7 +97,8 @@ class Daemon:
             self.supervisor.reap_strays()  # those that ended before anybody listened
         poller = self._host.poller
         poller.add(signals.fileno(), select.EPOLLIN, lambda _: self._signalled(signals))
-        control = ControlServer(self._host.store.descriptor, Requests(self).answer, poller)
+        directory = self._host.store.directory.descriptor
+        control = ControlServer(directory, Requests(self).answer, poller)
         try:
             self.journal.event(Event.READY, version=kron.__version__, jobs=len(self.roster))
             self._notifier.ready(f"{len(self.roster)} jobs")

@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Sequence
 from kron.core.duration import SECOND_NS
 from kron.core.frozen import Frozen
 from kron.jobs.entry import Entry
-from kron.krond.evidence import Search
 from kron.krond.host import Host
 from kron.krond.member import HostMember
 from kron.krond.roster import HostRoster
@@ -37,7 +36,6 @@ class HostEnrolment(Frozen):
     supervisor: Supervisor
     starter: ProcessStarter
     scheduler: Scheduler[HostMember, PendingRun]
-    search: Search
 
     def begin(self, entries: Iterable[Entry], now_ns: int) -> None:
         """Take up the jobs and what is left of their runs, and start what is due."""
@@ -128,18 +126,18 @@ class HostEnrolment(Frozen):
     def _recover(self, found: Sequence[tuple[HostMember, JobState]], now_ns: int) -> None:
         """Take up the runs of the krond before this one, and those that it was about to start."""
         unsure = [(job, state) for job, state in found if state.active or state.ledger.starting]
-        self.search.look(unsure)
+        search = self.starter.search
+        search.look(unsure)
         for member, state in unsure:
             for record in state.active:
-                if pid := self.search.pids.get(record.run_id):
+                if pid := search.pids.get(record.run_id):
                     self.supervisor.adopt(member, record, pid)
                 else:
                     began = record.pid is not None or self.host.store.has_proof(record.run_id)
                     self.starter.conclude_run(member, record, UNSEEN if began else NOT_STARTED)
             self.writeback.changed(member)  # with the processes of the runs that were adopted
-        self.scheduler.recover(
-            [(member, self.search.sightings(member, state)) for member, state in unsure], now_ns
-        )
+        sightings = [(member, search.sightings(member, state)) for member, state in unsure]
+        self.scheduler.recover(sightings, now_ns)
 
     def _retire(self, member: HostMember) -> None:
         self.scheduler.give_up(member, REMOVED)
@@ -170,7 +168,6 @@ class HostEnrolment(Frozen):
                 self.host.journal.of_job(Event.SUSPENDED, member.entry, suspend=True)
 
     def _load(self, entries: Iterable[Entry]) -> dict[str, JobState | StateCorrupt | None]:
-        """What the store has of these jobs, by identity."""
         found: dict[str, JobState | StateCorrupt | None] = {}
         for entry in entries:
             try:

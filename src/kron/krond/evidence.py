@@ -60,14 +60,12 @@ class Search:
                     unknown[run_id] = member
                 elif self._host.processes.is_alive(record.pid, record.ticks):
                     self.pids[run_id] = record.pid
-        if unknown:
-            self.pids |= self._host.processes.find_runs(
-                unknown.keys(), lambda run_id: _uid_of(unknown[run_id])
-            )
+        self.pids |= self._host.processes.find_runs(
+            unknown.keys(), lambda run_id: _uid_of(unknown[run_id])
+        )
 
 
 def _uid_of(member: HostMember) -> int:
-    """The user that the processes of a job's runs belong to."""
     task = member.entry.task
     try:
         account = find_account(task.user, task.group)

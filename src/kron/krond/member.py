@@ -5,15 +5,11 @@ from __future__ import annotations
 from kron.engine.actions import Outcome, Settle, SettleMany
 from kron.engine.job import Job
 from kron.jobs.entry import Entry
-from kron.krond.run import PendingRun
+from kron.krond.run import PendingRun, Run
 from kron.krond.state.past import Past
 from kron.krond.state.record import Ended, JobState
+from kron.krond.state.writeback import WriteBack
 from kron.runtime.tracked import TrackedJob
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kron.krond.run import Run
-    from kron.krond.state.writeback import WriteBack
 
 
 class HostMember(TrackedJob[PendingRun]):

@@ -40,8 +40,7 @@ class Notifier:
         asked = {name: environment.pop(name, "") for name in NAMES}
         address = _address(asked["NOTIFY_SOCKET"])
         is_ours = asked["WATCHDOG_PID"] in ("", str(os.getpid()))
-        is_wanted = bool(address) and is_ours
-        return cls(address, _half_ns(asked["WATCHDOG_USEC"]) if is_wanted else None)
+        return cls(address, _half_ns(asked["WATCHDOG_USEC"]) if address and is_ours else None)
 
     def ready(self, status: str) -> None:
         # On one line: a line break would begin another assignment.

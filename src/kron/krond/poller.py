@@ -10,9 +10,7 @@ import resource
 import select
 from collections.abc import Callable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    Callback = Callable[[int], None]
+Callback = Callable[[int], None]
 
 OTHER_DESCRIPTORS = 32
 """More than krond itself and the streams of a run that it starts need."""

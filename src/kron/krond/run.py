@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 
 class PendingRun(Pending):
-    """A run that has not started, and what it waits for."""
-
     def __init__(
         self, member: HostMember, record: RunRecord, latest_s: int | None = None, *, replaces: bool
     ) -> None:

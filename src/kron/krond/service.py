@@ -6,7 +6,6 @@ import gc
 import os
 import resource
 import signal
-from collections.abc import Collection
 from contextlib import ExitStack
 
 from kron.console.program import RESTARTED
@@ -69,16 +68,10 @@ class _Service:
                 stack.callback(pid_file.release, remove=True)
             store = StateStore.open(settings.state_dir)
             stack.callback(store.close)
-            self._journal = _journal(settings)
+            self._journal = journal = _journal(settings)
+            surroundings = Surroundings(_own_environment(), _limits(settings))
             host = Host(
-                store,
-                self._journal,
-                Surroundings(own_environment(without=NAMES), _limits(settings)),
-                Clock(),
-                WallTimer(),
-                Timers(),
-                Poller(),
-                Processes(),
+                store, journal, surroundings, Clock(), WallTimer(), Timers(), Poller(), Processes()
             )
             daemon = Daemon(settings, lambda: read_configuration(settings), host, notifier)
             if JobSource.CRON in settings.sources:
@@ -183,8 +176,8 @@ def _limits(settings: KrondSettings) -> tuple[int, int]:
     return for_runs
 
 
-def own_environment(without: Collection[str]) -> dict[bytes, bytes]:
-    """The environment that krond was started with and that its runs inherit, except these names.
+def _own_environment() -> dict[bytes, bytes]:
+    """The environment that krond was started with and that its runs inherit, except `NAMES`.
 
     Byte for byte, so not `os.environ`: Python adds LC_CTYPE where the locale is C, and krond may
     have started itself again with PYTHONUTF8. Neither is meant for a job.
@@ -198,6 +191,6 @@ def own_environment(without: Collection[str]) -> dict[bytes, bytes]:
         variables.pop(b"PYTHONUTF8", None)
     if before:
         variables[b"PYTHONUTF8"] = before
-    for name in without:
+    for name in NAMES:
         variables.pop(name.encode(), None)
     return variables

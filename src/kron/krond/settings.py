@@ -19,8 +19,6 @@ class JobSource(StrEnum):
 
 
 class OnStop(StrEnum):
-    """What happens to active runs when krond stops."""
-
     WAIT = "wait"
     TERMINATE = "terminate"
     LEAVE = "leave"

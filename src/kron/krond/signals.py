@@ -11,10 +11,6 @@ import signal
 from collections.abc import Iterable
 from types import FrameType
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 _READ_BYTES = 65_536  # as much as a pipe holds
 
 
@@ -26,9 +22,9 @@ class Signals:
         self._reader, self._writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         # A full pipe needs no warning: its content will be read.
         self._wakeup_before = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
-        self._handlers_before: dict[int, Any] = {}
-        for number in self._numbers:
-            self._handlers_before[number] = signal.signal(number, _nothing)
+        self._handlers_before = {
+            number: signal.signal(number, _nothing) for number in self._numbers
+        }
         # The process that started us may ignore SIGCHLD or block signals, and both survive exec:
         # the first loses the exit codes of our children, the second keeps signals from us.
         if signal.SIGCHLD not in self._numbers:
@@ -50,7 +46,6 @@ class Signals:
         return [number for number in dict.fromkeys(received) if number in self._numbers]
 
     def restore(self) -> None:
-        """Restore handlers, mask and wakeup descriptor."""
         for number, handler in self._handlers_before.items():
             # None: the handler was not set from Python, so Python cannot restore it.
             signal.signal(number, signal.SIG_DFL if handler is None else handler)

@@ -40,16 +40,12 @@ TOO_LATE = "it could not start before its deadline, waiting for "
 
 class ProcessStarter:
     def __init__(
-        self,
-        host: Host,
-        writeback: WriteBack,
-        supervisor: Supervisor,
-        search: Search,
-        *,
-        most_running: int,
+        self, host: Host, writeback: WriteBack, supervisor: Supervisor, *, most_running: int
     ) -> None:
         self.waiting: dict[str, PendingRun] = {}
         """Every run that has not started yet, by its run id."""
+        self.search = Search(host)
+        """What was found of the runs of the krond before this one."""
         self._line: deque[PendingRun] = deque()
         self._begun: list[tuple[Run, list[int]]] = []
         """The runs that were started just now, each with its loggers, and not logged yet."""
@@ -58,7 +54,6 @@ class ProcessStarter:
         self._host = host
         self._writeback = writeback
         self._supervisor = supervisor
-        self._search = search
         self._most_running = most_running
         self._is_closed = False
 
@@ -77,8 +72,7 @@ class ProcessStarter:
             message = f"a run of {quoted(job.entry.name)} is going on, and concurrency is forbid"
             raise KronError(Code.CONTROL, message, fix="wait for its end, or stop it")
         replaces = bool(job.active_run) and concurrency is Concurrency.REPLACE
-        boot_id = self._host.processes.boot_id()
-        record = RunRecord(os.urandom(10).hex(), None, None, boot_id=boot_id)
+        record = RunRecord(os.urandom(10).hex(), None, None, boot_id=self._host.processes.boot_id())
         pending = PendingRun(job, record, replaces=replaces)
         pending.on_end.append(on_end)
         self._host.journal.of_job(Event.MANUAL_RUN, job.entry, run_id=pending.run_id)
@@ -118,7 +112,7 @@ class ProcessStarter:
         if run.run_id in self._supervisor.runs:
             return
         record = RunRecord(run.run_id, run.nominal_s, run.chosen_s)
-        self._supervisor.adopt(job, record, self._search.pids[run.run_id])
+        self._supervisor.adopt(job, record, self.search.pids[run.run_id])
 
     def conclude(self, job: HostMember, end: Conclude) -> None:
         record = RunRecord(end.intent.run_id, end.intent.nominal_s, end.intent.chosen_s)

@@ -23,7 +23,6 @@ def add_state_dir(parser: _ActionsContainer) -> None:
 
 
 def state_dir_of(arguments: Namespace) -> str:
-    """The directory of `--state-dir`, or the user's default."""
     return os.path.abspath(arguments.state_dir or _default())  # noqa: PTH100
 
 

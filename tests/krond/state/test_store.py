@@ -271,7 +271,7 @@ def test_a_file_that_is_removed_meanwhile_is_not_there(
     store: StateStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.commit([state("other")])
-    names = [NAME, *store._directory.names()]
+    names = [NAME, *store.directory.names()]
     monkeypatch.setattr(Directory, "names", lambda _self: names)
     assert set(store.load_all().states) == {state("other").identity}
 

@@ -28,8 +28,6 @@ _PAUSE_S = 0.02
 
 
 class NotRunning(KronError):  # noqa: N818 (a state, not an error)
-    """No krond listens in this state directory."""
-
     def __init__(self, state_dir: str) -> None:
         super().__init__(
             Code.NOT_RUNNING,

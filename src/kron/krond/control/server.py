@@ -18,16 +18,11 @@ from contextlib import suppress
 
 from kron.core.errors import Code, KronError
 from kron.krond.control.client import SOCKET_NAME, excerpt
+from kron.krond.poller import Poller
 from kron.krond.strict_json import StrictJsonError, parse_json
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from kron.krond.poller import Poller
-
-    Message = dict[str, Any]
-    Handler = Callable[[Message, "Connection"], Message | None]
+Message = dict[str, object]
+Handler = Callable[[Message, "Connection"], Message | None]
 
 CONNECTIONS = 16
 """How many may be open at a time, not counting those that wait for the end of a run. The next one
@@ -49,7 +44,7 @@ _CREDENTIALS = struct.Struct("iII")  # pid, uid, gid
 _HUNG_UP = select.EPOLLHUP | select.EPOLLERR
 
 
-def parse_request(line: bytes) -> dict[str, object]:
+def parse_request(line: bytes) -> Message:
     """The request of a line; a `ValueError` with the reason if it is not one."""
     try:
         request = parse_json(line.decode())
@@ -73,16 +68,10 @@ class ControlServer:
     the answer, or None if it will call `connection.answer` later. Its exceptions reach the loop.
     """
 
-    def __init__(
-        self,
-        directory: int,
-        handler: Handler,
-        poller: Poller,
-        clock_s: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, directory: int, handler: Handler, poller: Poller) -> None:
         self._directory = os.dup(directory)
         self._handler = handler
-        self._clock_s = clock_s
+        self._clock_s = time.monotonic
         self._poller = poller
         self._connections: set[Connection] = set()
         self._is_starved = False
@@ -106,11 +95,9 @@ class ControlServer:
         self._socket.close()
         for connection in list(self._connections):
             connection.close()
-        try:
+        with suppress(OSError):  # the next krond replaces the stale socket
             if _inode(self._directory) == self._inode:
                 os.unlink(SOCKET_NAME, dir_fd=self._directory)
-        except OSError:
-            pass  # the next krond replaces the stale socket
         os.close(self._directory)
 
     def _accept(self, events: int) -> None:
@@ -267,7 +254,6 @@ class Connection:
         self._flush()
 
     def _flush(self) -> None:
-        """Send as much as the socket accepts."""
         try:
             while self._output:
                 self._output = self._output[self._socket.send(self._output[:_CHUNK_BYTES]) :]
@@ -296,7 +282,7 @@ class Connection:
 
 def _bind(server: socket.socket, directory: int) -> tuple[int, int]:
     """Bind the socket to its name, with mode 0600 from the start. Returns its inode."""
-    try:
+    with suppress(FileNotFoundError):
         status = os.lstat(SOCKET_NAME, dir_fd=directory)
         if not stat.S_ISSOCK(status.st_mode):
             raise KronError(
@@ -305,8 +291,6 @@ def _bind(server: socket.socket, directory: int) -> tuple[int, int]:
                 fix="krond did not create it: check it and move it away",
             )
         os.unlink(SOCKET_NAME, dir_fd=directory)  # of a dead krond: we hold the lock
-    except FileNotFoundError:
-        pass
     umask = os.umask(0o177)
     try:
         # The address of a socket has at most 107 bytes, a state directory's path may have more.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import grp
 import os
 import pwd
+from contextlib import suppress
 
 from kron.core.errors import quoted
 from kron.core.frozen import Frozen
@@ -35,7 +36,7 @@ def find_account(user: str, group: str) -> Account | None:
     if not user and not group:
         return None
     gid = _group_id(group) if group else None
-    account = _of_user(user, gid) if user else _of_group(gid)
+    account = _of_user(user, gid) if user or gid is None else _of_group(gid)
     if _is_own(account):
         return None
     if os.geteuid() != 0:
@@ -61,8 +62,7 @@ def _of_user(user: str, gid: int | None) -> Account:
     return Account(uid, gid, (gid,), user)
 
 
-def _of_group(gid: int | None) -> Account:
-    assert gid is not None
+def _of_group(gid: int) -> Account:
     uid = os.geteuid()
     try:
         name = pwd.getpwuid(uid).pw_name
@@ -73,16 +73,12 @@ def _of_group(gid: int | None) -> Account:
 
 def _entry(user: str) -> pwd.struct_passwd | None:
     """The entry of a user: by name, or by number if no user has that name."""
-    try:
+    with suppress(KeyError, ValueError):  # ValueError: a text that cannot be a name
         return pwd.getpwnam(user)
-    except (KeyError, ValueError):  # ValueError: a text that cannot be a name
-        uid = _number(user)
-    if uid is None:
-        return None
-    try:
-        return pwd.getpwuid(uid)
-    except KeyError:
-        return None
+    with suppress(KeyError):
+        if (uid := _number(user)) is not None:
+            return pwd.getpwuid(uid)
+    return None
 
 
 def _group_id(group: str) -> int:

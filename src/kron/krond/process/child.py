@@ -16,7 +16,7 @@ import os
 import signal
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from errno import EACCES, EISDIR, ELIBACC, ENOENT, ENOTDIR
 from functools import lru_cache
 
@@ -68,10 +68,8 @@ def _seal_inherited() -> None:
     for name in os.listdir("/proc/self/fd"):  # noqa: PTH208
         descriptor = int(name)
         if descriptor >= _FIRST:
-            try:
+            with suppress(OSError):  # the descriptor of the listing, closed by now
                 os.set_inheritable(descriptor, False)
-            except OSError:
-                continue  # the descriptor of the listing, closed by now
 
 
 @contextmanager
@@ -154,12 +152,10 @@ def find_program(name: bytes, path: bytes) -> bytes:
 
 def cause(file: bytes, error: int) -> int:
     """The most precise error for a failed execve: its ENOENT and EACCES have several causes."""
-    try:
+    with suppress(OSError, ValueError):
         if error == ENOENT:
             os.stat(file)  # noqa: PTH116
             return ELIBACC
         if error == EACCES and stat.S_ISDIR(os.stat(file).st_mode):  # noqa: PTH116
             return EISDIR
-    except (OSError, ValueError):
-        pass
     return error

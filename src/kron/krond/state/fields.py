@@ -112,7 +112,6 @@ def nanoseconds(value: object, name: str) -> int | None:
 
 
 def optional_timestamp(time_ns: int | None) -> str | None:
-    """An instant with nine digits, or null."""
     return None if time_ns is None else timestamp_text(time_ns)
 
 

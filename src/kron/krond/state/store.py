@@ -43,11 +43,9 @@ class Loaded(Frozen):
 
 
 class StateStore:
-    """A state directory that is open and locked."""
-
     def __init__(self, directory: Directory, runs: Directory, locked: Lock) -> None:
         self.path = directory.path
-        self._directory = directory
+        self.directory = directory
         self._runs = runs
         self._lock = locked
         self._replacer = FileReplacer(directory)
@@ -70,11 +68,6 @@ class StateStore:
                 store._unpack()
             undo.pop_all()
         return store
-
-    @property
-    def descriptor(self) -> int:
-        """The open directory, for the other files in it."""
-        return self._directory.descriptor
 
     def load(self, identity: str) -> JobState | None:
         """The state of a job, or None.
@@ -100,7 +93,7 @@ class StateStore:
         shared = {text: text for text in texts}
         states: dict[str, JobState] = {}
         corrupt: dict[str, StateCorrupt] = {}
-        for name in sorted(filter(_STATE_FILE, self._directory.names())):
+        for name in sorted(filter(_STATE_FILE, self.directory.names())):
             try:
                 state = self._read(name, shared)
             except FileNotFoundError:
@@ -203,13 +196,13 @@ class StateStore:
             self._replacer.write_back()
         self._runs.close()
         self._lock.release()
-        self._directory.close()
+        self.directory.close()
 
     def _unpack(self) -> None:
         """Write back the states of a bundle that an earlier krond has left."""
         bundle = f"{self.path}/{BUNDLE}"
         try:
-            lines = unpack(self._directory.read(BUNDLE))
+            lines = unpack(self.directory.read(BUNDLE))
             self._replacer.take_up((file_name(from_json(line).identity), line) for line in lines)
         except StateNewer as error:
             raise StateNewer(bundle, error.schema, error.known) from None
@@ -224,7 +217,7 @@ class StateStore:
     def _read(self, name: str, texts: dict[str, str]) -> JobState:
         file = f"{self.path}/{name}"
         try:
-            state = from_json(self._directory.read(name), texts)
+            state = from_json(self.directory.read(name), texts)
         except StateNewer as error:
             raise StateNewer(file, error.schema, error.known) from None
         if file_name(state.identity) != name:
@@ -236,11 +229,11 @@ class StateStore:
 
     def _set_aside(self, name: str) -> str:
         """Rename a file that does not read. Returns its new path."""
-        directory = self._directory.descriptor
+        directory = self.directory.descriptor
         aside = f"{name}.corrupt.{to_text(int(time.time()))}"
         try:
             number, free = 1, aside
-            while self._directory.has(free):
+            while self.directory.has(free):
                 number += 1
                 free = f"{aside}.{number}"
             os.rename(name, free, src_dir_fd=directory, dst_dir_fd=directory)
