@@ -25,7 +25,7 @@ from kron.krond.notify import Notifier
 from kron.krond.process.failure import StartError
 from kron.krond.run import PendingRun
 from kron.krond.settings import KrondSettings
-from kron.krond.state.errors import PersistenceError
+from kron.krond.state.errors import PersistenceError, StateCorrupt
 from kron.krond.state.record import JobState, RunRecord
 from kron.krond.state.store import StateStore
 from kron.krond.surroundings import Surroundings
@@ -212,6 +212,7 @@ class HostWorld(World):
         is_crashed, self.effects.is_crashed = self.effects.is_crashed, False  # we look, not krond
         state = self._store.load(self.identity(name))
         self.effects.is_crashed = is_crashed
+        assert not isinstance(state, StateCorrupt), state
         return None if state is None else state.ledger
 
     def close(self) -> None:

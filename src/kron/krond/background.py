@@ -184,10 +184,9 @@ def _stop_session(leader: int) -> None:
 def _ended(code: int) -> str:
     if code >= 0:
         return f"exit status {code}"
-    try:
+    with suppress(ValueError):  # a real-time signal has no name
         return f"killed by {signal.Signals(-code).name}"
-    except ValueError:  # a real-time signal
-        return f"killed by signal {-code}"
+    return f"killed by signal {-code}"
 
 
 def _say(text: str) -> None:

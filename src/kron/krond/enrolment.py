@@ -81,7 +81,11 @@ class HostEnrolment(Frozen):
                 new.append(entry)
             else:
                 kept.append((known, entry))
-        loaded = self._load(entry for entry in new if not self.roster.is_retired(entry))
+        loaded = {
+            entry.identity: self.host.store.load(entry.identity)
+            for entry in new
+            if entry.identity not in self.roster.retired
+        }
         for member in removed.values():
             self._retire(member)
         rescheduled: list[HostMember] = []
@@ -166,15 +170,6 @@ class HostEnrolment(Frozen):
         for member in members:
             if member.entry.schedule.policy.suspend:
                 self.host.journal.of_job(Event.SUSPENDED, member.entry, suspend=True)
-
-    def _load(self, entries: Iterable[Entry]) -> dict[str, JobState | StateCorrupt | None]:
-        found: dict[str, JobState | StateCorrupt | None] = {}
-        for entry in entries:
-            try:
-                found[entry.identity] = self.host.store.load(entry.identity)
-            except StateCorrupt as error:
-                found[entry.identity] = error
-        return found
 
     def _log_corrupt(self, error: StateCorrupt, entry: Entry | None) -> None:
         self.host.journal.event(

@@ -48,7 +48,7 @@ class Search:
     def look(self, jobs: Iterable[tuple[HostMember, JobState]]) -> None:
         """Look for the runs of these jobs, whose states the previous krond left."""
         self.pids.clear()
-        unknown: dict[str, HostMember] = {}
+        unknown: dict[str, int] = {}
         for member, state in jobs:
             if state.boot_id != self._boot_id:
                 continue  # nothing survives a reboot
@@ -57,12 +57,10 @@ class Search:
             for run_id in (*(run.run_id for run in state.active), *starting):
                 record = known.get(run_id) or self._host.store.noted_run(run_id)
                 if record is None or record.pid is None or record.ticks is None:
-                    unknown[run_id] = member
+                    unknown[run_id] = _uid_of(member)
                 elif self._host.processes.is_alive(record.pid, record.ticks):
                     self.pids[run_id] = record.pid
-        self.pids |= self._host.processes.find_runs(
-            unknown.keys(), lambda run_id: _uid_of(unknown[run_id])
-        )
+        self.pids |= self._host.processes.find_runs(unknown)
 
 
 def _uid_of(member: HostMember) -> int:

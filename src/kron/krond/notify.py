@@ -10,6 +10,7 @@ import os
 import socket
 import time
 from collections.abc import MutableMapping
+from contextlib import suppress
 
 from kron.core.errors import visible
 
@@ -61,12 +62,10 @@ class Notifier:
     def _send(self, message: str, patience_s: float) -> None:
         if not self._address:
             return
-        try:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
-                channel.settimeout(patience_s)
-                channel.sendto(message.encode(), self._address)
-        except OSError:
-            pass  # it is gone or full, or we have no descriptors: jobs must run all the same
+        # It may be gone or full, or we have no descriptors: jobs must run all the same.
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
+            channel.settimeout(patience_s)
+            channel.sendto(message.encode(), self._address)
 
 
 def _address(text: str) -> bytes:

@@ -12,22 +12,18 @@ class HostRoster(Roster[str, HostMember]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._retired: dict[str, HostMember] = {}
+        self.retired: dict[str, HostMember] = {}
         """The jobs that are no longer configured, until their runs have ended."""
 
     def retire(self, member: HostMember) -> None:
         """The job is no longer configured. Its runs go on."""
         self.remove(member.entry.identity)
         if member.runs:
-            self._retired[member.entry.identity] = member
-
-    def is_retired(self, entry: Entry) -> bool:
-        """Whether runs of this job, which is not configured, are still going on."""
-        return entry.identity in self._retired
+            self.retired[member.entry.identity] = member
 
     def bring_back(self, entry: Entry) -> HostMember | None:
         """The retired job of this entry, whose runs have not ended; None if it has none."""
-        member = self._retired.pop(entry.identity, None)
+        member = self.retired.pop(entry.identity, None)
         if member is not None:
             member.configure(entry)
             self.add(entry.identity, member)
@@ -36,7 +32,7 @@ class HostRoster(Roster[str, HostMember]):
     def run_ended(self, member: HostMember) -> None:
         """Forget the job with its last run, if it is retired."""
         if not member.runs:
-            self._retired.pop(member.entry.identity, None)
+            self.retired.pop(member.entry.identity, None)
 
     def find(self, name: str) -> HostMember:
         """The one job called `name`, or whose `<path>:<name>` that is."""

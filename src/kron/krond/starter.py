@@ -219,7 +219,8 @@ class ProcessStarter:
                 pending, self._host.store.proof_in_child(pending.run_id), now_ns // SECOND_NS
             )
         except StartError as error:
-            self._reap(error.loggers)
+            for logger in error.loggers:
+                self._supervisor.reap(logger)
             if error.state_error:  # the intent stays: the next krond starts it, if it is in time
                 what = f"the proof {self._host.store.proof(pending.run_id)} cannot be written"
                 raise PersistenceError(what, OSError(error.state_error, error.reason)) from None
@@ -249,7 +250,8 @@ class ProcessStarter:
             chosen=optional_text(run.record.chosen_s),
         )
         self._supervisor.watch(run)
-        self._reap(loggers)
+        for logger in loggers:
+            self._supervisor.reap(logger)
         run.record = run.record.replace(ticks=self._host.processes.start_ticks(run.pid))
         try:
             self._host.store.note_run(run.record)
@@ -257,17 +259,12 @@ class ProcessStarter:
             # The next krond would find it by its environment, so it is as good as noted.
             self._host.journal.error("note the run", str(error), run.member.entry, level=Level.WARN)
 
-    def _reap(self, loggers: Iterable[int]) -> None:
-        for logger in loggers:
-            self._supervisor.reap(logger)
-
     def _failed(self, pending: PendingRun, error: StartError) -> None:
-        entry = pending.member.entry
         if error.for_good or pending.tries == 0:
             self._host.journal.error(
                 "start",
                 error.reason,
-                entry,
+                pending.member.entry,
                 period=pending.record.period,
                 level=Level.ERROR if error.for_good else Level.WARN,
                 component=Component.EXECUTOR,

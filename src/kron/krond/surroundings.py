@@ -111,8 +111,7 @@ class _Streams:
                 period = self._pending.record.period or self._pending.run_id
                 path = output.path_at(moment, name=self._entry.name, period_id=period)
                 if path not in self._opened:
-                    umask = self._entry.task.umask
-                    self._opened[path] = open_output(path, self._account, umask)
+                    self._opened[path] = open_output(path, self._account, self._entry.task.umask)
                 return self._opened[path]
 
     def _inherited(self, number: int) -> int:

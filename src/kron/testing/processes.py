@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Collection
+from collections.abc import Mapping
 
 from kron.core.duration import SECOND_NS
 from kron.krond.process.processes import Processes
@@ -113,6 +113,6 @@ class FakeProcesses(Processes):
     def children(self) -> list[int]:
         return []
 
-    def find_runs(self, run_ids: Collection[str], uid_of: Callable[[str], int]) -> dict[str, int]:
+    def find_runs(self, uid_of: Mapping[str, int]) -> dict[str, int]:
         running = (process for process in self._table.values() if not process.is_over)
-        return {each.run_id: each.pid for each in running if each.run_id in run_ids}
+        return {each.run_id: each.pid for each in running if each.run_id in uid_of}

@@ -93,7 +93,7 @@ def make_zombie(pid: int) -> None:
 
 
 def find(*run_ids: str, uid: int = OWN) -> dict[str, int]:
-    return find_runs(run_ids, lambda _: uid)
+    return find_runs(dict.fromkeys(run_ids, uid))
 
 
 def test_a_process_is_alive_until_it_ends(runs: Runs) -> None:
@@ -254,8 +254,7 @@ def test_nobody_can_pose_as_the_run_of_somebody_else(runs: Runs) -> None:
     assert find(RUN, uid=USER) == {RUN: pid}
     assert find(RUN, uid=OTHER) == {RUN: poser}
     assert find(RUN, uid=0) == {}
-    owners = {RUN: USER, OTHER_RUN: OTHER}
-    assert find_runs(owners, owners.__getitem__) == {RUN: pid}
+    assert find_runs({RUN: USER, OTHER_RUN: OTHER}) == {RUN: pid}
 
 
 UNPRIVILEGED = """
@@ -264,7 +263,7 @@ from kron.krond.process.processes import Processes
 host = Processes()
 os.setgroups([]); os.setresgid(54322, 54322, 54322); os.setresuid(54321, 54321, 54321)
 pid = int(sys.argv[1])
-print(json.dumps([host.find_runs([sys.argv[2]], lambda _: uid) for uid in (0, 54321)]
+print(json.dumps([host.find_runs({sys.argv[2]: uid}) for uid in (0, 54321)]
     + [host.members(pid), host.is_alive(pid, host.start_ticks(pid))]))
 """
 

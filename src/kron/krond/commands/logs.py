@@ -112,7 +112,7 @@ def _newer(log: BinaryIO, path: str) -> BinaryIO | None:
     try:
         now = os.stat(path)  # noqa: PTH116
         here = os.fstat(log.fileno())
-        if (now.st_dev, now.st_ino) == (here.st_dev, here.st_ino):
+        if os.path.samestat(now, here):
             if now.st_size < log.tell():  # it was truncated (copytruncate)
                 log.seek(0)
             return None

@@ -10,6 +10,7 @@ import json
 import os
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 
 from kron.core.errors import Code, KronError, quoted, visible
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 SOCKET_NAME = "control.sock"
-"""In the state directory."""
 
 _EXCERPT_BYTES = 200
 _ANSWER_BYTES = 256 * 2**20
@@ -74,11 +74,10 @@ def _exchange(state_dir: str, line: bytes, deadline_s: float | None) -> bytes:
 
     with socket(AF_UNIX) as connection:
         _connect(connection, state_dir, deadline_s)
-        try:
+        # It may have closed without reading; its answer may still be there.
+        with suppress(BrokenPipeError, ConnectionResetError):
             _wait_until(connection, deadline_s)
             connection.sendall(line)
-        except (BrokenPipeError, ConnectionResetError):
-            pass  # it closed without reading; its answer may still be there
         try:
             return _receive(connection, deadline_s)
         except ConnectionResetError:

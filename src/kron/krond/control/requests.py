@@ -97,16 +97,14 @@ class Requests:
         return {"ok": True, "run_id": pending.run_id, "waits_for": pending.waits_for}
 
     def _reload(self, request: Mapping[str, object], connection: Connection) -> Answer:
-        wrong = self._daemon.reload()
-        if wrong:
+        if wrong := self._daemon.reload():
             return {"ok": False, "code": "configuration", "error": wrong, "fix": ""}
         return {"ok": True, "total": len(self._daemon.roster)}
 
     def _stop(self, request: Mapping[str, object], connection: Connection) -> Answer:
         how = _text(request, "how", "")
         if how and how not in set(OnStop):
-            message = f"{quoted(how)} is not one of {', '.join(OnStop)}"
-            raise KronError(Code.CONTROL, message)
+            raise KronError(Code.CONTROL, f"{quoted(how)} is not one of {', '.join(OnStop)}")
         # Unlike a second signal, a second request changes nothing.
         if how or not self._daemon.is_stopping:
             self._daemon.stop("krond stop", OnStop(how) if how else None)

@@ -77,7 +77,7 @@ class ControlServer:
         self._is_starved = False
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         try:
-            self._inode = _bind(self._socket, self._directory)
+            self._bound = _bind(self._socket, self._directory)
             self._socket.listen(_BACKLOG)
             # Edge-triggered: when no descriptor is left, a client that waits to be accepted must
             # not wake the loop forever. The next client that comes or goes makes it try again.
@@ -96,7 +96,7 @@ class ControlServer:
         for connection in list(self._connections):
             connection.close()
         with suppress(OSError):  # the next krond replaces the stale socket
-            if _inode(self._directory) == self._inode:
+            if os.path.samestat(os.lstat(SOCKET_NAME, dir_fd=self._directory), self._bound):
                 os.unlink(SOCKET_NAME, dir_fd=self._directory)
         os.close(self._directory)
 
@@ -280,8 +280,8 @@ class Connection:
         self._poller.change(self._socket.fileno(), mask)
 
 
-def _bind(server: socket.socket, directory: int) -> tuple[int, int]:
-    """Bind the socket to its name, with mode 0600 from the start. Returns its inode."""
+def _bind(server: socket.socket, directory: int) -> os.stat_result:
+    """Bind the socket to its name, with mode 0600 from the start. Returns the file's status."""
     with suppress(FileNotFoundError):
         status = os.lstat(SOCKET_NAME, dir_fd=directory)
         if not stat.S_ISSOCK(status.st_mode):
@@ -297,12 +297,7 @@ def _bind(server: socket.socket, directory: int) -> tuple[int, int]:
         server.bind(f"/proc/self/fd/{directory}/{SOCKET_NAME}")
     finally:
         os.umask(umask)
-    return _inode(directory)
-
-
-def _inode(directory: int) -> tuple[int, int]:
-    status = os.lstat(SOCKET_NAME, dir_fd=directory)
-    return status.st_dev, status.st_ino
+    return os.lstat(SOCKET_NAME, dir_fd=directory)
 
 
 def _user(peer: socket.socket) -> int:

@@ -230,14 +230,12 @@ def _kill(pid: int) -> None:
     """
     os.kill(pid, signal.SIGKILL)
     _unreaped.append(pid)
-    try:
+    with suppress(OSError):
         watch = os.pidfd_open(pid)
-    except OSError:
-        return
-    try:
-        _is_readable(watch, _DYING_MS)
-    finally:
-        os.close(watch)
+        try:
+            _is_readable(watch, _DYING_MS)
+        finally:
+            os.close(watch)
     _reap_stragglers()
 
 

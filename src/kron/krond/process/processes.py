@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 
@@ -98,15 +98,15 @@ class Processes:
             return []
         return [int(word) for word in words]
 
-    def find_runs(self, run_ids: Collection[str], uid_of: Callable[[str], int]) -> dict[str, int]:
-        """The pid of each of these runs that is still active.
+    def find_runs(self, uid_of: Mapping[str, int]) -> dict[str, int]:
+        """The pid of each of these runs, given with their users, that is still active.
 
         A run is a session leader with the run id in its environment and with the user of the run:
         any process can write any environment, but it cannot choose its user.
         """
-        if not run_ids:
+        if not uid_of:
             return {}
-        uids = {os.fsencode(run_id): uid_of(run_id) for run_id in run_ids}
+        uids = {os.fsencode(run_id): uid for run_id, uid in uid_of.items()}
         users = set(uids.values())
         found: dict[str, int] = {}
         # The first process that has a run's id is the run: its children have the id too.

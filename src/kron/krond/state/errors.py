@@ -29,7 +29,6 @@ class StateNewer(KronError):  # noqa: N818 (what the state is)
             f"knows {known}",
             fix="run the newer version, or move the file away: the job then starts without a past",
         )
-        self.file = file
         self.schema = schema
         self.known = known
 

@@ -12,6 +12,7 @@ import fcntl
 import os
 import stat
 import time
+from contextlib import suppress
 
 from kron.core.errors import Code, KronError
 from kron.krond.state.errors import PersistenceError
@@ -81,19 +82,16 @@ def lock(path: str, *, within: int | None = None, patience_s: float = PATIENCE_S
 
 def running_pid(path: str) -> int | None:
     """The process id of the krond that has locked the file at `path`, or None."""
-    try:
+    with suppress(OSError):
         descriptor = os.open(path, os.O_RDONLY | _OPEN)
-    except OSError:
-        return None
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode) or _try(descriptor, fcntl.LOCK_SH):
-            return None
-        pid = _pid(descriptor)
-        return pid if pid is not None and _lives(pid) else None
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
+        try:
+            is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+            if is_file and not _try(descriptor, fcntl.LOCK_SH):
+                pid = _pid(descriptor)
+                return pid if pid is not None and _lives(pid) else None
+        finally:
+            os.close(descriptor)
+    return None
 
 
 def _wait(path: str, descriptor: int, patience_s: float) -> None:

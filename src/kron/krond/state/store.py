@@ -69,11 +69,10 @@ class StateStore:
             undo.pop_all()
         return store
 
-    def load(self, identity: str) -> JobState | None:
-        """The state of a job, or None.
+    def load(self, identity: str) -> JobState | StateCorrupt | None:
+        """The state of a job, or None; `StateCorrupt` if its file does not read and was set aside.
 
-        A file that does not read is set aside, and `StateCorrupt` raised. A file of a newer version
-        stays in place, and `StateNewer` is raised.
+        A file of a newer version stays in place, and `StateNewer` is raised.
         """
         name = file_name(identity)
         self.write_back()
@@ -82,7 +81,7 @@ class StateStore:
         except FileNotFoundError:
             return None
         except StateCorrupt as error:
-            raise self._with_file_aside(name, error) from None
+            return self._with_file_aside(name, error)
 
     def load_all(self, texts: Iterable[str] = ()) -> Loaded:
         """Every state in the directory; those that do not read are set aside.

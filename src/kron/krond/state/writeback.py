@@ -43,8 +43,7 @@ class WriteBack:
         for job in jobs:
             self._changed.pop(job.entry.identity, None)
             states.append(job.state(self._boot_id))
-        if states:
-            self._store.commit(states, quickly=starts)
+        self._store.commit(states, quickly=starts)
 
     def flush(self) -> None:
         """Store every job that has changed, and drop the proofs of runs that are over."""
