@@ -23,7 +23,8 @@ from kron.engine.step import MOST_ONE_BY_ONE
 from kron.jobs.document import KEPT_FINDINGS
 from kron.jobs.task import DEFAULT_GRACE_NS
 from kron.krond.control.requests import Requests
-from kron.krond.control.server import CONNECTIONS, REQUEST_BYTES, parse_request
+from kron.krond.control.server import CONNECTIONS
+from kron.krond.control.wire import REQUEST_BYTES, parse_request
 from kron.krond.daemon import Daemon
 from kron.krond.program import EXIT_CODES, KROND
 from kron.krond.settings import OnStop

@@ -23,15 +23,8 @@ from hypothesis import strategies as st
 from kron.core.errors import Code, KronError
 from kron.krond.control import client, server
 from kron.krond.control.client import ControlError, NotRunning, ask
-from kron.krond.control.server import (
-    CONNECTIONS,
-    REQUEST_BYTES,
-    SILENCE_S,
-    Connection,
-    ControlServer,
-    parse_request,
-    refusal,
-)
+from kron.krond.control.server import CONNECTIONS, SILENCE_S, Connection, ControlServer, refusal
+from kron.krond.control.wire import REQUEST_BYTES, parse_request
 from kron.krond.poller import Poller
 from tests.soak import examples
 
@@ -50,8 +43,7 @@ class Krond:
         self.requests: list[dict[str, Any]] = []
         self.poller = Poller()
         directory = os.open(state_dir, os.O_PATH | os.O_DIRECTORY)
-        self.server = ControlServer(directory, self.handle, self.poller)
-        self.server._clock_s = lambda: self.now_s
+        self.server = ControlServer(directory, self.handle, self.poller, lambda: self.now_s)
         os.close(directory)
 
     def handle(self, request: dict[str, Any], connection: Connection) -> dict[str, Any] | None:

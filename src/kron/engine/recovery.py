@@ -132,12 +132,12 @@ def adopt(ledger: Ledger, run: Sighting) -> Ledger:
 def _startable(
     concurrency: Concurrency,
     intent: Intent,
-    others: Sequence[Intent | Sighting],
+    runs: Sequence[Intent | Sighting],
     active: Sequence[str],
 ) -> Restart | Conclude:
-    """What becomes of an intent that never began and is in time, as one of all runs may be."""
+    """What becomes of an intent that never began and is in time. `runs` has it and all others."""
     if concurrency is Concurrency.REPLACE:
-        latest, run_id = max((_due_order(run), run.run_id) for run in others)
+        latest, run_id = max((_due_order(run), run.run_id) for run in runs)
         if latest > _due_order(intent):
             return Conclude(intent, Outcome.SKIPPED, REPLACED, run_id)
         return Restart(intent, replaces=bool(active))

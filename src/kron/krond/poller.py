@@ -10,7 +10,9 @@ import resource
 import select
 from collections.abc import Callable
 
-Callback = Callable[[int], None]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Callback = Callable[[int], None]
 
 OTHER_DESCRIPTORS = 32
 """More than krond itself and the streams of a run that it starts need."""
@@ -18,15 +20,32 @@ LONGEST_S = 86_400.0
 """The longest wait at a time: epoll counts milliseconds, and at most 2**31 of them."""
 
 
+class _Entry:
+    """A callback as `wait` returns it: it does nothing once its descriptor is removed.
+
+    Of two descriptors that are ready together, the callback of the first may close the second,
+    and may even open another one with the same number.
+    """
+
+    __slots__ = ("callback",)
+
+    def __init__(self, callback: Callback) -> None:
+        self.callback: Callback | None = callback
+
+    def __call__(self, events: int) -> None:
+        if self.callback is not None:
+            self.callback(events)
+
+
 class Poller:
     """Descriptors to wait on. Remove a descriptor before closing it."""
 
     def __init__(self) -> None:
         self._epoll = select.epoll()
-        self._callbacks: dict[int, Callback] = {}
+        self._entries: dict[int, _Entry] = {}
 
     def __len__(self) -> int:
-        return len(self._callbacks)
+        return len(self._entries)
 
     def has_room(self, more: int = 0) -> bool:
         """Whether another descriptor may stay open for long, in addition to `more` others.
@@ -38,15 +57,8 @@ class Poller:
 
     def add(self, descriptor: int, mask: int, callback: Callback) -> None:
         """Have `wait` return `callback` with the events, on one of `mask` or on an error."""
-
-        def call(events: int) -> None:
-            # Of two descriptors that are ready together, the callback of the first may remove the
-            # second, and may even add another one with the same number.
-            if self._callbacks.get(descriptor) is call:
-                callback(events)
-
         self._epoll.register(descriptor, mask)
-        self._callbacks[descriptor] = call
+        self._entries[descriptor] = _Entry(callback)
 
     def change(self, descriptor: int, mask: int) -> None:
         """Wait for other events. Errors and hang-ups are reported whatever the mask."""
@@ -54,7 +66,7 @@ class Poller:
 
     def remove(self, descriptor: int) -> None:
         """Remove the descriptor. A callback that `wait` returned for it before does nothing."""
-        del self._callbacks[descriptor]
+        self._entries.pop(descriptor).callback = None
         self._epoll.unregister(descriptor)
 
     def wait(self, timeout_s: float | None) -> list[tuple[Callback, int]]:
@@ -63,15 +75,18 @@ class Poller:
         The list is empty if nothing is ready in time, or after a day even if `timeout_s` is longer.
         Descriptors that do not fit in one list come in the next.
         """
+        entries = self._entries
         if timeout_s is not None:
             timeout_s = min(timeout_s, LONGEST_S)
         return [
-            (self._callbacks[descriptor], events)
+            (entries[descriptor], events)
             for descriptor, events in self._epoll.poll(timeout_s)
-            if descriptor in self._callbacks
+            if descriptor in entries
         ]
 
     def close(self) -> None:
         """Close the epoll descriptor. The other descriptors stay open."""
-        self._callbacks.clear()
+        for entry in self._entries.values():
+            entry.callback = None
+        self._entries.clear()
         self._epoll.close()

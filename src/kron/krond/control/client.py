@@ -13,15 +13,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from kron.core.errors import Code, KronError, quoted, visible
+from kron.krond.control.wire import SOCKET_NAME, excerpt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from socket import socket as Socket  # noqa: N812 (the module has the name too)
     from typing import Any
 
-SOCKET_NAME = "control.sock"
-
-_EXCERPT_BYTES = 200
 _ANSWER_BYTES = 256 * 2**20
 _CHUNK_BYTES = 2**18
 _PAUSE_S = 0.02
@@ -151,11 +149,6 @@ def _refused(answer: Mapping[str, Any]) -> ControlError:
     error, fix = answer.get("error"), answer.get("fix")
     message = error if isinstance(error, str) and error else "krond refused without a reason"
     return ControlError(message, fix if isinstance(fix, str) else "")
-
-
-def excerpt(line: bytes) -> str:
-    """The beginning of a line, quoted so that any bytes can be shown."""
-    return quoted(line[:_EXCERPT_BYTES].decode(errors="backslashreplace"))
 
 
 def _reason(error: OSError | ValueError) -> str:

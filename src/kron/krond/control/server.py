@@ -17,9 +17,8 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from kron.core.errors import Code, KronError
-from kron.krond.control.client import SOCKET_NAME, excerpt
+from kron.krond.control.wire import FORM, REQUEST_BYTES, SOCKET_NAME, excerpt, parse_request
 from kron.krond.poller import Poller
-from kron.krond.strict_json import StrictJsonError, parse_json
 
 Message = dict[str, object]
 Handler = Callable[[Message, "Connection"], Message | None]
@@ -31,30 +30,13 @@ is asked to try again."""
 AWAITING = 256
 """How many may wait for the end of a run. They may wait for days and must not block others."""
 
-REQUEST_BYTES = 65_536
-"""The longest request that krond reads, its line break not counted."""
-
 SILENCE_S = 10.0
 """How long a connection may be idle before it is closed to make room for another."""
 
-_FORM = 'send one line, such as {"command": "status"}'
 _BACKLOG = 64
 _CHUNK_BYTES = 2**18
 _CREDENTIALS = struct.Struct("iII")  # pid, uid, gid
 _HUNG_UP = select.EPOLLHUP | select.EPOLLERR
-
-
-def parse_request(line: bytes) -> Message:
-    """The request of a line; a `ValueError` with the reason if it is not one."""
-    try:
-        request = parse_json(line.decode())
-    except UnicodeDecodeError:
-        raise ValueError(f"the request {excerpt(line)} is not valid Unicode") from None
-    except StrictJsonError as error:
-        raise ValueError(f"the request {excerpt(line)} {error}") from None
-    if not isinstance(request, dict) or not isinstance(request.get("command"), str):
-        raise ValueError(f'the request {excerpt(line)} is not an object with a text "command"')
-    return request
 
 
 def refusal(error: KronError) -> Message:
@@ -68,10 +50,16 @@ class ControlServer:
     the answer, or None if it will call `connection.answer` later. Its exceptions reach the loop.
     """
 
-    def __init__(self, directory: int, handler: Handler, poller: Poller) -> None:
+    def __init__(
+        self,
+        directory: int,
+        handler: Handler,
+        poller: Poller,
+        clock_s: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._directory = os.dup(directory)
         self._handler = handler
-        self._clock_s = time.monotonic
+        self._clock_s = clock_s
         self._poller = poller
         self._connections: set[Connection] = set()
         self._is_starved = False
@@ -244,7 +232,7 @@ class Connection:
 
     def _fail(self, error: str, *, is_last: bool = False) -> None:
         self._is_last = is_last
-        self._reply({"ok": False, "error": error, "fix": _FORM})
+        self._reply({"ok": False, "error": error, "fix": FORM})
 
     def _reply(self, answer: Message) -> None:
         line = json.dumps(answer, allow_nan=False, separators=(",", ":")) + "\n"
