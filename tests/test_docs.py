@@ -69,10 +69,12 @@ def lines_with(pattern: re.Pattern[str], globs: tuple[str, ...]) -> list[str]:
     ]
 
 
+@pytest.mark.heavy
 def test_no_text_refers_to_a_document_that_is_not_in_the_repository() -> None:
     assert lines_with(ELSEWHERE, WRITTEN) == []
 
 
+@pytest.mark.heavy
 def test_docs_and_code_are_in_plain_words() -> None:
     assert lines_with(STUMBLED_OVER, PRODUCT) == []
 
