@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import select
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -172,3 +174,21 @@ def test_once_closed_nothing_is_called(poller: Poller, pipes: list[Pipe]) -> Non
     for callback, events in ready:
         callback(events)
     assert pipe.events == []
+
+
+def test_a_removed_callback_is_free_at_once(poller: Poller, pipes: list[Pipe]) -> None:
+    """One is added and removed for every run: they must not wait for the garbage collector."""
+
+    class Callback:
+        def __call__(self, events: int) -> None: ...
+
+    callback = Callback()
+    gone = weakref.ref(callback)
+    gc.disable()
+    try:
+        poller.add(pipes[0].reader, select.EPOLLIN, callback)
+        poller.remove(pipes[0].reader)
+        del callback
+        assert gone() is None
+    finally:
+        gc.enable()

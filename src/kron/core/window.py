@@ -17,7 +17,7 @@ class Mode(StrEnum):
 
 
 class Window(Frozen):
-    """Both bounds are floored to whole seconds. Nominal instants are whole seconds themselves, so
+    """Its bounds are floored to whole seconds. Nominal instants are whole seconds themselves, so
     the floored bounds lie at the same distance from every one of them.
     """
 

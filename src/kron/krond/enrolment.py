@@ -10,7 +10,6 @@ import os
 from collections.abc import Collection, Iterable, Sequence
 
 from kron.core.duration import SECOND_NS
-from kron.core.frozen import Frozen
 from kron.jobs.entry import Entry
 from kron.krond.host import Host
 from kron.krond.member import HostMember
@@ -29,18 +28,27 @@ NOT_STARTED = "krond ended before it was started"
 REMOVED = "the job is no longer configured"
 
 
-class HostEnrolment(Frozen):
-    host: Host
-    roster: HostRoster
-    writeback: WriteBack
-    supervisor: Supervisor
-    starter: ProcessStarter
-    scheduler: Scheduler[HostMember, PendingRun]
+class HostEnrolment:
+    def __init__(
+        self,
+        host: Host,
+        roster: HostRoster,
+        writeback: WriteBack,
+        supervisor: Supervisor,
+        starter: ProcessStarter,
+        scheduler: Scheduler[HostMember, PendingRun],
+    ) -> None:
+        self._host = host
+        self._roster = roster
+        self._writeback = writeback
+        self._supervisor = supervisor
+        self._starter = starter
+        self._scheduler = scheduler
 
     def begin(self, entries: Iterable[Entry], now_ns: int) -> None:
         """Take up the jobs and what is left of their runs, and start what is due."""
         entries = list(entries)
-        loaded = self.host.store.load_all(entry.identity for entry in entries)
+        loaded = self._host.store.load_all(entry.identity for entry in entries)
         states = loaded.states
         corrupt = {os.path.basename(error.file): error for error in loaded.corrupt}  # noqa: PTH119
         found: list[tuple[HostMember, JobState]] = []
@@ -59,21 +67,21 @@ class HostEnrolment(Frozen):
         strangers = states.values()
         self._retire_strangers(strangers)
         if loaded.lost is not None:
-            self.writeback.flush()
-            if set_aside := self.host.store.set_bundle_aside():
+            self._writeback.flush()
+            if set_aside := self._host.store.set_bundle_aside():
                 self._log_corrupt(set_aside, None)
         self._recover(found, now_ns)
         self._remove_proofs(strangers)
-        self._log_suspended(self.roster)
-        self.scheduler.step(self.roster, now_ns)
+        self._log_suspended(self._roster)
+        self._scheduler.step(self._roster, now_ns)
 
     def change(self, entries: Iterable[Entry], now_ns: int) -> dict[str, int]:
         """Let a new configuration take effect, from the next period on; count what it changes.
 
         A state that a newer krond has left for one of its jobs refuses all of it.
         """
-        self.writeback.flush()  # a retired job whose last run has just ended is only stored
-        removed = {member.entry.identity: member for member in self.roster}
+        self._writeback.flush()  # a retired job whose last run has just ended is only stored
+        removed = {member.entry.identity: member for member in self._roster}
         new: list[Entry] = []
         kept: list[tuple[HostMember, Entry]] = []
         for entry in entries:
@@ -82,9 +90,9 @@ class HostEnrolment(Frozen):
             else:
                 kept.append((known, entry))
         loaded = {
-            entry.identity: self.host.store.load(entry.identity)
+            entry.identity: self._host.store.load(entry.identity)
             for entry in new
-            if entry.identity not in self.roster.retired
+            if entry.identity not in self._roster.retired
         }
         for member in removed.values():
             self._retire(member)
@@ -103,16 +111,16 @@ class HostEnrolment(Frozen):
         found: list[tuple[HostMember, JobState]] = []
         for entry in new:
             state = loaded.get(entry.identity)
-            member = self.roster.bring_back(entry) or self._enrol(entry, state, now_ns)
+            member = self._roster.bring_back(entry) or self._enrol(entry, state, now_ns)
             added.append(member)
             if isinstance(state, JobState):
                 found.append((member, state))
-        self.scheduler.queue.keep(self.roster)
+        self._scheduler.queue.keep(self._roster)
         self._recover(found, now_ns)
         self._log_suspended(added)
         for member in toggled:
-            self.scheduler.suspended(member, suspend=member.entry.schedule.policy.suspend)
-        self.scheduler.step([*rescheduled, *added], now_ns)
+            self._scheduler.suspended(member, suspend=member.entry.schedule.policy.suspend)
+        self._scheduler.step([*rescheduled, *added], now_ns)
         return {"added": len(added), "changed": edited, "removed": len(removed)}
 
     def _enrol(
@@ -120,8 +128,8 @@ class HostEnrolment(Frozen):
     ) -> HostMember:
         """Look after a job that is new to this krond, with what the store has of it."""
         known = state if isinstance(state, JobState) else None
-        member = HostMember(entry, self.writeback, known)
-        self.roster.add(entry.identity, member)
+        member = HostMember(entry, self._writeback, known)
+        self._roster.add(entry.identity, member)
         if isinstance(state, StateCorrupt):
             self._log_corrupt(state, entry)
             member.forget(now_ns // SECOND_NS)
@@ -130,49 +138,49 @@ class HostEnrolment(Frozen):
     def _recover(self, found: Sequence[tuple[HostMember, JobState]], now_ns: int) -> None:
         """Take up the runs of the krond before this one, and those that it was about to start."""
         unsure = [(job, state) for job, state in found if state.active or state.ledger.starting]
-        search = self.starter.search
+        search = self._starter.search
         search.look(unsure)
         for member, state in unsure:
             for record in state.active:
                 if pid := search.pids.get(record.run_id):
-                    self.supervisor.adopt(member, record, pid)
+                    self._supervisor.adopt(member, record, pid)
                 else:
-                    began = record.pid is not None or self.host.store.has_proof(record.run_id)
-                    self.starter.conclude_run(member, record, UNSEEN if began else NOT_STARTED)
-            self.writeback.changed(member)  # with the processes of the runs that were adopted
+                    began = record.pid is not None or self._host.store.has_proof(record.run_id)
+                    self._starter.conclude_run(member, record, UNSEEN if began else NOT_STARTED)
+            self._writeback.changed(member)  # with the processes of the runs that were adopted
         sightings = [(member, search.sightings(member, state)) for member, state in unsure]
-        self.scheduler.recover(sightings, now_ns)
+        self._scheduler.recover(sightings, now_ns)
 
     def _retire(self, member: HostMember) -> None:
-        self.scheduler.give_up(member, REMOVED)
+        self._scheduler.give_up(member, REMOVED)
         member.retire()
-        self.scheduler.queue.put(member, None)
-        self.roster.retire(member)
+        self._scheduler.queue.put(member, None)
+        self._roster.retire(member)
 
     def _retire_strangers(self, states: Collection[JobState]) -> None:
         """The same for jobs that were removed while krond was down."""
         active = [state for state in states if state.ledger.schedule]
-        self.host.store.commit(
+        self._host.store.commit(
             [state.replace(ledger=state.ledger.retired(), planned=()) for state in active]
         )
 
     def _remove_proofs(self, strangers: Collection[JobState]) -> None:
         """Drop the proofs that no krond will look for again."""
-        wanted = {*self.supervisor.runs, *self.starter.waiting}
+        wanted = {*self._supervisor.runs, *self._starter.waiting}
         for state in strangers:
             wanted.update(record.run_id for record in state.active)
             wanted.update(intent.run_id for intent in state.ledger.starting)
-        for run_id in self.host.store.proofs():
+        for run_id in self._host.store.proofs():
             if run_id not in wanted:
-                self.writeback.let_go(run_id)
+                self._writeback.let_go(run_id)
 
     def _log_suspended(self, members: Iterable[HostMember]) -> None:
         for member in members:
             if member.entry.schedule.policy.suspend:
-                self.host.journal.of_job(Event.SUSPENDED, member.entry, suspend=True)
+                self._host.journal.of_job(Event.SUSPENDED, member.entry, suspend=True)
 
     def _log_corrupt(self, error: StateCorrupt, entry: Entry | None) -> None:
-        self.host.journal.event(
+        self._host.journal.event(
             Event.STATE_CORRUPT,
             namespace=entry.path if entry else None,
             name=entry.name if entry else None,

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 
 class PendingRun(Pending):
+    __slots__ = (
+        *("blockers", "deadline", "is_done", "latest_s", "member"),
+        *("on_end", "record", "tries", "waits_for"),
+    )
+
     def __init__(
         self, member: HostMember, record: RunRecord, latest_s: int | None = None, *, replaces: bool
     ) -> None:
@@ -53,6 +58,11 @@ class Stage(IntEnum):
 
 class Run:
     """A process group that krond watches."""
+
+    __slots__ = (
+        *("began_ns", "is_adopted", "is_over", "member", "on_end", "pid"),
+        *("record", "run_id", "stage", "task", "timer", "watched"),
+    )
 
     def __init__(
         self, member: HostMember, record: RunRecord, pid: int, began_ns: int, *, is_adopted: bool

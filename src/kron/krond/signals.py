@@ -46,6 +46,7 @@ class Signals:
         return [number for number in dict.fromkeys(received) if number in self._numbers]
 
     def restore(self) -> None:
+        """Restore handlers, mask and wakeup descriptor, once."""
         for number, handler in self._handlers_before.items():
             # None: the handler was not set from Python, so Python cannot restore it.
             signal.signal(number, signal.SIG_DFL if handler is None else handler)

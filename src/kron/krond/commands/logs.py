@@ -55,7 +55,8 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     except FileNotFoundError:
         fix = "krond start --log-file may have named another file"
         raise KronError(Code.FILE_MISSING, f"the log {path} does not exist", fix=fix) from None
-    wanted = partial(_is_about, arguments.job)
+    file, _, name = arguments.job.rpartition(":")
+    wanted = partial(_is_about, file, name, os.fsencode(name)) if name else None
     for line in deque(filter(wanted, log), arguments.lines):
         terminal.print(_shown(line))
     if arguments.follow:
@@ -78,11 +79,10 @@ def _log_file(state_dir: str) -> str:
     raise KronError(Code.FILE_MISSING, "this krond logs to its standard error", fix=fix)
 
 
-def _is_about(job: str, line: bytes) -> bool:
-    """Whether a line, text or JSON, is about the requested job; '' requests all."""
-    file, _, name = job.rpartition(":")
-    if not name or os.fsencode(name) not in line:  # most lines: no need to parse them
-        return not name
+def _is_about(file: str, name: str, name_bytes: bytes, line: bytes) -> bool:
+    """Whether a line, text or JSON, is about the job of this name, and file if it is not ''."""
+    if name_bytes not in line:  # most lines: no need to parse them
+        return False
     record = read_line(_shown(line))
     if not isinstance(record, Record) or record.get("name") != name:
         return False

@@ -35,8 +35,10 @@ def find_account(user: str, group: str) -> Account | None:
     """The account of a job with this user and group. None: krond has that account already."""
     if not user and not group:
         return None
-    gid = _group_id(group) if group else None
-    account = _of_user(user, gid) if user or gid is None else _of_group(gid)
+    if user:
+        account = _of_user(user, _group_id(group) if group else None)
+    else:
+        account = _of_group(_group_id(group))
     if _is_own(account):
         return None
     if os.geteuid() != 0:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
-from enum import Enum
+from enum import Enum, unique
 
 PASSING = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
 """Errors because a resource is short, which may pass in a moment."""
@@ -27,6 +27,7 @@ class StartError(Exception):
         """Helper processes that were already started for the run, to be reaped."""
 
 
+@unique
 class StartStage(Enum):
     """The steps of a start, in order, each with the text for a failure."""
 

@@ -97,6 +97,7 @@ class Directory(Frozen):
             raise unreadable(f"{self.path}/{name}", error) from None
 
     def close(self) -> None:
+        """Close the descriptor, once."""
         os.close(self.descriptor)
 
     @classmethod

@@ -34,7 +34,8 @@ class StateNewer(KronError):  # noqa: N818 (what the state is)
 
 
 class StateCorrupt(KronError):  # noqa: N818 (likewise)
-    """A state file that does not read. Only the store knows its path, and that it has moved to."""
+    """A state file that does not read. The store adds its path, and the one that it was moved to:
+    `set_aside`, '' if it was not moved."""
 
     def __init__(self, error: str, file: str = "", set_aside: str = "") -> None:
         kept = f"it is kept as {set_aside}; " if set_aside else ""
