@@ -414,6 +414,13 @@ def test_workflows_are_read_as_compile_reads_them(krontab: Krontab) -> None:
     assert "Heatmap" not in ran.err
 
 
+def test_what_is_compiled_needs_no_repository(krontab: Krontab) -> None:
+    compiled = 'on:\n  schedule:\n    - cron: "7 3 * * *" # fuzzy: daily\n'
+    krontab.write(".github/workflows/a.yml", compiled)
+    document = krontab("heatmap", "--workflows", ".", "--at", AT, "--format", "json").fine().json
+    assert document["jobs"] == 1
+
+
 def test_a_name_cannot_command_a_terminal() -> None:
     jobs = [Job("prod/x", parse_schedule("0 0 * * *"))]
     tally = count_firings(jobs, MONDAY, 1, by_minute=True)

@@ -38,7 +38,7 @@ _MOST_COLLISIONS = 100
 class WorkflowError(ConfigurationError):
     def __init__(self, findings: list[Finding], unshown: int) -> None:
         message = f"{len(findings) + unshown} errors in workflow files"
-        # The findings may have codes of this package, which is why the error has one of its own.
+        # A finding may have a code of this package, which is no `Code`. Nothing reads this one.
         KronError.__init__(self, Code.FIELD_VALUE, message, fix=findings[0].fix)
         self.args = (findings, unshown)
         self.findings = tuple(findings)

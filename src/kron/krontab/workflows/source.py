@@ -126,7 +126,8 @@ def _report_forbidden(source: WorkflowSource, part: Stretch) -> None:
 
 def read_tree(source: WorkflowSource, part: Stretch) -> Tree | None:
     """The tree of the YAML; None if something is wrong, which is then among the findings."""
-    if source.path.endswith(".md") and part.start + len(part.text) == len(source.text):
+    is_closed = part.start + len(part.text) < len(source.text)  # a fence comes after it
+    if source.path.endswith(".md") and not is_closed:
         message = "the front matter has no end: a line --- is missing"
         fence = source.text.index("---")
         source.report(WorkflowCode.YAML, message, fence, fence + 3)
