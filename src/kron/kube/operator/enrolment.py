@@ -64,12 +64,13 @@ class ClusterEnrolment:
     def put(self, obj: Object) -> None:
         metadata = read_metadata(obj)
         member = self._roster.get((metadata.namespace, metadata.name))
-        before = member.metadata if member else metadata
-        if is_older(metadata.resource_version, before.resource_version):
-            return
-        if member is not None and before.uid != metadata.uid:
-            self._remove(member)
-            member = None
+        before = metadata if member is None else member.metadata
+        if member is not None:
+            if is_older(metadata.resource_version, before.resource_version):
+                return
+            if before.uid != metadata.uid:
+                self._remove(member)
+                member = None
         if member is None:
             member = self._roster.enrol(metadata, self._statuses)
             self._see_status(member, obj)

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 
 class PendingJob(Pending):
+    __slots__ = (
+        *("given_up", "gone", "intent", "is_doubtful", "is_new"),
+        *("latest_s", "member", "task", "wake"),
+    )
+
     def __init__(
         self, member: ClusterMember, intent: Intent, latest_s: int, *, replaces: bool
     ) -> None:

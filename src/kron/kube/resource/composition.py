@@ -44,8 +44,9 @@ class Composition(Frozen):
         place = min(bisect_right(ends, problem.start), len(ends) - 1)
         found = self.pieces[place]
         start = ends[place] - len(found.text)
-        column = f"column {found.offset + problem.start - start + 1}: "
-        message = f"{column if found.path == SCHEDULE else ''}{problem.message}"
+        message = problem.message
+        if found.path == SCHEDULE:
+            message = f"column {found.offset + problem.start - start + 1}: {message}"
         return FieldProblem(found.path, message, problem.fix, problem.code)
 
 

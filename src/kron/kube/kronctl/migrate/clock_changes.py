@@ -115,12 +115,14 @@ class _KubernetesWalk:
     def __init__(self, schedule: Schedule) -> None:
         self._cron = schedule.cron
         self._zone = schedule.zone
+        self._now_s = 0
+        self._is_rounded = False
+        """Whether the walk has left the moment it began at for the start of a unit."""
 
     def after(self, instant_s: int, until_s: int) -> int:
         """The next time after an instant, or `until_s` if that comes first."""
         self._now_s = instant_s + 1
         self._is_rounded = False
-        """Whether the walk has left the moment it began at for the start of a unit."""
         steps = (self._find_month, self._find_day, self._find_hour, self._find_minute)
         while self._now_s < until_s:
             if all(found() for found in steps):  # a step that overflowed returns False: again
