@@ -79,7 +79,7 @@ class Asked:
 
     # The executor
 
-    def pending(
+    def prepare(
         self, job: MadeJob, intent: Intent, latest_s: int, *, replaces: bool
     ) -> MadePending:
         pending = MadePending(intent.run_id, intent.nominal_s, replaces=replaces)

@@ -59,7 +59,7 @@ class ProcessStarter:
 
     # The executor of `kron.runtime`
 
-    def pending(
+    def prepare(
         self, job: HostMember, intent: Intent, latest_s: int, *, replaces: bool
     ) -> PendingRun:
         record = RunRecord(intent.run_id, intent.nominal_s, intent.chosen_s)

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     class Executor(Protocol[Job_contra, Waiting]):
         """What starts runs. It calls `TrackedJob.started` or `gave_up` once for each intent."""
 
-        def pending(
+        def prepare(
             self, job: Job_contra, intent: Intent, latest_s: int, *, replaces: bool
         ) -> Waiting:
             """The run of this intent, which is not requested yet."""

@@ -192,7 +192,7 @@ class Scheduler(Generic[Tracked, Waiting]):
     def _start(self, job: Tracked, intent: Intent, *, replaces: bool) -> None:
         assert job.job is not None  # its step asked for it
         latest_s = latest_start_s(job.job.schedule, intent.chosen_s, self._slack_s)
-        self.request(job, self._executor.pending(job, intent, latest_s, replaces=replaces))
+        self.request(job, self._executor.prepare(job, intent, latest_s, replaces=replaces))
 
     def _clock_offset_ns(self) -> int:
         return self._clock.now_ns() - self._clock.monotonic_ns()

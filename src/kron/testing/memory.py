@@ -110,7 +110,7 @@ class MemoryAdapter:
 
     # The executor
 
-    def pending(
+    def prepare(
         self, job: MemoryJob, intent: Intent, latest_s: int, *, replaces: bool
     ) -> MemoryRun:
         return MemoryRun(job.name, intent, latest_s, replaces=replaces)

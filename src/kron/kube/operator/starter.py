@@ -74,7 +74,7 @@ class JobStarter:
 
     # The executor of `kron.runtime`
 
-    def pending(
+    def prepare(
         self, job: ClusterMember, intent: Intent, latest_s: int, *, replaces: bool
     ) -> PendingJob:
         return PendingJob(job, intent, latest_s, replaces=replaces)
