@@ -228,6 +228,22 @@ def _fresh(schedule: Schedule) -> Nominals:
 CHANGING = [zone for zone in ZONES if any(when > 0 for when, _ in offset_changes(zone))]
 
 
+@pytest.mark.parametrize(
+    ("text", "asked_s", "instant_s", "expected_s"),
+    [
+        ("16 * * * * @tz(America/Glace_Bay)", 1825477237, 1857010937, 1857014160),
+        ("31-58 * * * * @tz(Europe/Moscow)", 433811720, 465346723, 465348660),
+    ],
+)
+def test_a_fold_in_which_the_table_ends_is_shown_once_more(
+    text: str, asked_s: int, instant_s: int, expected_s: int
+) -> None:
+    """Found by the soak: the answer was the first showing, which lay in the past."""
+    walk = _fresh(parse_schedule(text))
+    walk.after(asked_s)
+    assert walk.after(instant_s) == expected_s
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_no_answer_depends_on_what_the_zone_was_asked_before(chunk: int) -> None:

@@ -122,8 +122,9 @@ class AsShown(Nominals):
         if found_s < span.end_s:
             return found_s
         following = self.zone.span_at(span.end_s)
-        changes = following.start_s == span.end_s  # else it was only the table that ended
-        if changes and following.start_s + following.offset_s < following.shown_s:
+        if following.start_s < span.end_s:  # only the table ended: this is the same span, longer
+            return self._first_from(first_s, following)
+        if following.start_s + following.offset_s < following.shown_s:
             return self._first_from(following.start_s, following)  # a fold: shown once more
         showing = self.zone.first_span_showing(wall_s)
         found_s = wall_s - showing.offset_s
