@@ -41,5 +41,9 @@ def _place(name: str) -> re.Pattern[str]:
 
 def _markdown(machine: str, results: Sequence[Result]) -> str:
     lines = [machine, "", "| | measured | target | | more |", "|---|---|---|---|---|"]
-    lines += [f"| {' | '.join(cell.replace('|', '/') for cell in cells(r))} |" for r in results]
+    lines += [f"| {' | '.join(map(_escaped, cells(r)))} |" for r in results]
     return "\n".join(lines)
+
+
+def _escaped(cell: str) -> str:
+    return cell.replace("|", "/").replace("*", r"\*")
