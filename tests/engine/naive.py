@@ -136,10 +136,11 @@ class Naive:
         self, due: list[tuple[int, int, Decision]], now_s: int, deadline_s: int
     ) -> set[tuple[int, int]]:
         able = [row[:2] for row in due if row[2].chosen_s is not None]
+        slack_s = min(self.slack_s, deadline_s) if deadline_s else self.slack_s  # none is below 1s
 
         def on_time(chosen_s: int) -> bool:
             was_awake = self.awake_since_s is not None and self.awake_since_s <= chosen_s
-            return chosen_s == now_s or (was_awake and now_s - chosen_s <= self.slack_s)
+            return chosen_s == now_s or (was_awake and now_s - chosen_s <= slack_s)
 
         prompt = {row for row in able if on_time(row[0])}
         if prompt or not able:

@@ -8,7 +8,7 @@ import pytest
 
 import kron
 from kron.core.instant import from_text, to_text
-from kron.engine import Job, Settle, Start, step
+from kron.engine import Job, Settle, Start, latest_start_s, step
 from tests.engine.scene import IDENTITY, Scene, told
 
 CHOSEN = "@win(after,3h) @seed(stable,salt=s23736)"
@@ -70,6 +70,22 @@ def test_a_loop_that_was_awake_may_be_late_by_the_slack(
     if not awake:
         scene.restart()
     assert scene.at(f"2026-03-01T02:00:{late_s:02d}Z") == [f"{expected} 2026-03-01T02:00:00Z"]
+
+
+@pytest.mark.parametrize(
+    ("late_s", "expected"), [(1, "start"), (2, "missed"), (4, "missed"), (6, "missed")]
+)
+def test_the_slack_does_not_soften_a_deadline_that_is_set(late_s: int, expected: str) -> None:
+    scene = Scene("0 2 * * * @policy(deadline=1s)", "2026-03-01T01:00:00Z", slack_s=5)
+    assert scene.at(f"2026-03-01T02:00:0{late_s}Z") == [f"{expected} 2026-03-01T02:00:00Z"]
+
+
+@pytest.mark.parametrize(("deadline", "latest_s"), [("0s", 5), ("900ms", 0), ("1s", 1), ("1h", 3600)])
+def test_a_run_that_was_decided_on_may_wait_until_its_deadline_or_for_the_slack_without_one(
+    deadline: str, latest_s: int
+) -> None:
+    schedule = kron.parse_schedule(f"0 2 * * * @policy(deadline={deadline})")
+    assert latest_start_s(schedule, 1_000, 5) == 1_000 + latest_s
 
 
 def test_slack_holds_for_a_period_that_no_step_had_planned_yet() -> None:

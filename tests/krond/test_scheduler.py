@@ -43,7 +43,8 @@ def job(schedule: str, name: str = "job", *, deadline: str = "") -> str:
         pytest.param(5, "1m", 60.999, True, id="within-its-deadline"),
         pytest.param(5, "1m", 61, False, id="past-its-deadline"),
         pytest.param(0, "1m", 60, True, id="bare-rule-within-its-deadline"),
-        pytest.param(5, "2s", 5, True, id="a-slack-longer-than-the-deadline"),
+        pytest.param(5, "2s", 2.999, True, id="a-slack-longer-than-the-deadline"),
+        pytest.param(5, "2s", 3, False, id="a-slack-does-not-soften-a-deadline"),
     ],
 )
 def test_a_krond_that_was_stopped_runs_what_is_late_by_its_slack_or_its_deadline(

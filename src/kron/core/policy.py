@@ -28,5 +28,10 @@ class Policy(Frozen):
         """The lateness allowed in whole seconds, which is how lateness is measured."""
         return self.deadline_ns // SECOND_NS
 
+    def softened_s(self, slack_s: int) -> int:
+        """The same for a host that was busy: the slack takes the place of deadline 0, but a
+        deadline that is set is kept to the second."""
+        return self.deadline_s if self.deadline_ns else slack_s
+
     def __str__(self) -> str:
         return f"@policy({written_keys(self, self.keys)})"

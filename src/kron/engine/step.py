@@ -84,7 +84,8 @@ def step(
     `ledger` is None for a job never seen before. `active`: a run of this job is going on (one
     that is about to start counts too; the ledger knows it). `plan` is what the last step returned,
     if the loop has been awake since: a period that came due in that time and is late by no more
-    than `slack_s` is on time, for a busy host is not downtime.
+    than `slack_s` is on time, for a busy host is not downtime. A deadline that is set is not
+    softened by that.
     """
     if not FIRST_S <= now_s <= LAST_S:
         raise out_of_range(f"the clock ({now_s} seconds after 1970)")
@@ -115,7 +116,7 @@ def step(
 
 def latest_start_s(schedule: Schedule, chosen_s: int, slack_s: int) -> int:
     """Until when a run that was decided on in time may still be started."""
-    return chosen_s + max(schedule.policy.deadline_s, slack_s)
+    return chosen_s + schedule.policy.softened_s(slack_s)
 
 
 def _previous(job: Job, ledger: Ledger | None) -> Schedule | str | None:
@@ -159,6 +160,8 @@ def _runnable(
 ) -> set[int]:
     """The due periods that may run: those on time or else, if its deadline allows, the latest."""
     schedulable = [(d.chosen_s, d.nominal_s) for d in due if d.chosen_s is not None]
+    policy = job.schedule.policy
+    slack_s = min(slack_s, policy.softened_s(slack_s))
 
     def is_on_time(chosen_s: int) -> bool:
         awake = plan is not None and plan.made_s <= chosen_s
@@ -168,7 +171,7 @@ def _runnable(
     if on_time or not schedulable:
         return on_time
     latest_chosen_s, latest_nominal_s = schedulable[-1]
-    in_time = now_s - latest_chosen_s <= job.schedule.policy.deadline_s
+    in_time = now_s - latest_chosen_s <= policy.deadline_s
     return {latest_nominal_s} if in_time else set()
 
 

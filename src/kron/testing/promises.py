@@ -135,7 +135,7 @@ def _late(of: Life, seen: Seen) -> Iterator[str]:
     grace_s = 1 + (SLOW_S if of.has(FaultKind.STORE_SLOW) else 0)  # to store it before it starts
     for began in seen.began:
         schedules = _schedules(of, began.name)
-        allowed_s = max(SLACK_S, *(schedule.policy.deadline_s for schedule in schedules)) + grace_s
+        allowed_s = max(each.policy.softened_s(SLACK_S) for each in schedules) + grace_s
         # How long the run that it replaces takes to end does not count.
         is_replacing = Concurrency.REPLACE in _policies(of, began.name)
         if not is_replacing and began.at_s > (began.chosen_s or began.nominal_s) + allowed_s:

@@ -72,7 +72,7 @@ def add_arguments(parser: Parser) -> None:
         type=whole_seconds,
         default=DEFAULT_SLACK_S,
         metavar="DURATION",
-        help="how late a run may start because the host was busy, even with a shorter deadline; "
+        help="how late a run without a deadline may start because the host was busy; "
         f"default: {DEFAULT_SLACK_S}s",
     )
     how.add_argument(
