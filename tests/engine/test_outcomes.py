@@ -80,7 +80,9 @@ def test_the_slack_does_not_soften_a_deadline_that_is_set(late_s: int, expected:
     assert scene.at(f"2026-03-01T02:00:0{late_s}Z") == [f"{expected} 2026-03-01T02:00:00Z"]
 
 
-@pytest.mark.parametrize(("deadline", "latest_s"), [("0s", 5), ("900ms", 0), ("1s", 1), ("1h", 3600)])
+@pytest.mark.parametrize(
+    ("deadline", "latest_s"), [("0s", 5), ("900ms", 0), ("1s", 1), ("1h", 3600)]
+)
 def test_a_run_that_was_decided_on_may_wait_until_its_deadline_or_for_the_slack_without_one(
     deadline: str, latest_s: int
 ) -> None:

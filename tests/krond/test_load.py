@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 
 from tests.krond import load
-from tests.krond.fault import Fault, FaultyHost, Server, zombies
+from tests.krond.fault import DUE_S, Fault, FaultyHost, Server, zombies
 from tests.logbook import wait_for
 from tests.soak import SOAK
 
 JOBS = 1_000
 ROUNDS = 12
+CROWD = 900
+"""More runs at once than krond may watch with `FEW_FILES`, by far."""
+FEW_FILES = 128
 
 
 @pytest.fixture
@@ -64,3 +67,16 @@ def live_through_a_round(host: FaultyHost, chance: random.Random) -> None:
     if way == "running":
         host.wait_until_ready()
     time.sleep(chance.uniform(0, 0.5))
+
+
+def test_a_burst_that_krond_may_not_open_enough_files_for_loses_no_run(host: FaultyHost) -> None:
+    names = [f"job-{number}" for number in range(CROWD)]
+    host.write(*(host.job(name, policy="", then="sleep 0.3") for name in names))
+    host.launch("--limit-nofile", str(FEW_FILES), begin_s=DUE_S - 1, due_s=DUE_S, gated=True)
+    host.wait_until_ready()
+    host.open_gate()
+    wait_for(lambda: len(host.ran()) == CROWD, "all of them have run", 120)
+    assert host.events("missed_deadline") == []
+    assert host.stop() == 0
+    assert set(host.ran().values()) == {1}
+    host.check_accounts()

@@ -117,6 +117,27 @@ def test_the_deadline_counts_while_a_run_waits_for_a_slot(
         assert host.member("second").past.history[-1].outcome == "missed"
 
 
+@pytest.mark.parametrize(
+    ("policy", "slack_s", "late"),
+    [
+        pytest.param("deadline=0s", 5, 0, id="within-the-slack"),
+        pytest.param("deadline=0s", 0, 3, id="but-not-by-the-bare-rule"),
+        pytest.param("deadline=6s", 5, 2, id="but-not-against-a-deadline-that-is-set"),
+    ],
+)
+def test_while_runs_wait_the_work_of_krond_makes_nobody_late(
+    tmp_path: Path, policy: str, slack_s: int, late: int
+) -> None:
+    with Clockwork(tmp_path, DAWN) as host:
+        names = [f"job-{number}" for number in range(4)]
+        jobs = [job(name, policy=policy, command=QUICK) for name in names]
+        host.launcher.takes_s = dict.fromkeys(names, 4.0)
+        host.begin(*jobs, most_running=1, slack_s=slack_s)
+        host.until("2026-03-01T11:00:00Z")
+        assert len(host.missed()) == late
+        assert len(host.started()) == 4 - late
+
+
 def test_a_clock_set_forward_ends_the_wait_of_what_is_too_late_by_it(tmp_path: Path) -> None:
     with Clockwork(tmp_path, DAWN) as host:
         jobs = [job("short", "1 10 * * *"), job("long", "1 10 * * *", policy="deadline=2h")]
@@ -241,14 +262,21 @@ def test_a_krond_that_was_stopped_between_two_tries_does_not_start_what_is_too_l
         assert [period for period, _ in host.missed()] == [TEN]
 
 
-def test_others_start_while_one_has_no_room(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("command", "again_at"),
+    [
+        pytest.param(LASTING, "10:00:00.1", id="which-last"),
+        pytest.param(QUICK, "10:00:00.0", id="and-their-end-gives-it-room"),
+    ],
+)
+def test_others_start_while_one_has_no_room(tmp_path: Path, command: str, again_at: str) -> None:
     with Clockwork(tmp_path, DAWN) as host:
-        host.begin(job("first", command=QUICK), job("second", command=QUICK))
+        host.begin(job("first", command=command), job("second", command=command))
         host.launcher.failures = no_room(1)
-        host.until("2026-03-01T11:00:00Z")
+        host.until("2026-03-01T10:05:00Z")
         assert sorted(record["name"] for record in host.events("started")) == ["first", "second"]
         first, second = (shown(record.time_ns) for record in host.events("started"))
-        assert (first, second) == ("10:00:00.0", "10:00:00.1")
+        assert (first, second) == ("10:00:00.0", again_at)
 
 
 def test_a_start_that_fails_for_good_is_not_tried_again(tmp_path: Path) -> None:

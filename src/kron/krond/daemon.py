@@ -29,14 +29,13 @@ from kron.krond.state.writeback import WriteBack
 from kron.krond.supervisor import Supervisor
 from kron.krond.timers import Timer
 from kron.krond.watch import Watch
+from kron.krond.work import MOST_NS, Work
 from kron.logs.announcer import JournalAnnouncer
 from kron.logs.event import Event, Level
 from kron.runtime.scheduler import Scheduler
 
 BUSY_NS = SECOND_NS // 2
 """Work that takes no longer makes no run late."""
-MOST_BUSY_S = 60
-"""How much lateness krond puts down to its own work. What is more was sleep, or a stopped krond."""
 QUIET_NS = SECOND_NS
 """How long an edit of crontabs may take: several files, or one that is written in steps."""
 NOTHING_READ = "there is no file to read, so nothing will run; name files with krond start --config"
@@ -62,8 +61,9 @@ class Daemon:
         host.poller.add(host.timer.fileno(), select.EPOLLIN, lambda _: self._timer_fired())
         self._writeback = writeback = WriteBack(host.store, host.processes.boot_id())
         self.supervisor = Supervisor(host, self._run_ended)
+        self._work = work = Work(host.clock)
         self.starter = ProcessStarter(
-            host, writeback, self.supervisor, most_running=settings.most_running
+            host, writeback, self.supervisor, work, most_running=settings.most_running
         )
         announcer = JournalAnnouncer[HostMember](host.journal)
         self._scheduler: Scheduler[HostMember, PendingRun] = Scheduler(
@@ -75,7 +75,6 @@ class Daemon:
         self._stopping: OnStop | None = None
         self._is_accepting = not settings.is_once
         """Whether periods that come due from now on are dealt with."""
-        self._woken_ns = host.clock.monotonic_ns()
         self._busy_ns = 0
         """How long it worked before it slept, if something came due in that time."""
         self._reload_timer: Timer | None = None
@@ -85,11 +84,11 @@ class Daemon:
         return self._stopping is not None
 
     def begin(self, configuration: Configuration) -> None:
-        self._woken_ns = self._clock.monotonic_ns()
+        self._work.turn()
         self._log_read(configuration)
         self._enrolment.begin(configuration.entries, self._clock.now_ns())
         self._writeback.flush()
-        self._busy_ns = self._clock.monotonic_ns() - self._woken_ns
+        self._busy_ns = self._work.turn_ns
 
     def serve(self, signals: Signals, on_ready: Callable[[], None]) -> None:
         """Go on until it is asked to stop, or with `--once` until what was due has run."""
@@ -211,8 +210,9 @@ class Daemon:
         self._host.timer.arm(self._next_ns())
         if not self._is_due(self._clock.now_ns()):
             self._busy_ns = 0  # what comes due from now on has not waited for it
+        self._work.rest()
         ready = self._host.poller.wait(self._timeout_s())
-        self._woken_ns = self._clock.monotonic_ns()
+        self._work.turn()
         for callback, events in ready:
             callback(events)
         self._host.timers.fire_due(self._clock.monotonic_ns())
@@ -221,7 +221,7 @@ class Daemon:
             self._wake(now_ns)
         self.starter.go()
         self._writeback.flush()
-        self._busy_ns = self._clock.monotonic_ns() - self._woken_ns
+        self._busy_ns = self._work.turn_ns
 
     def _wake(self, now_ns: int) -> None:
         self._scheduler.step(self._scheduler.due(now_ns), now_ns, busy_s=self._busy_s())
@@ -232,8 +232,8 @@ class Daemon:
 
     def _busy_s(self) -> int:
         """How late krond's own work may have made what is due now."""
-        busy_ns = self._busy_ns + self._clock.monotonic_ns() - self._woken_ns
-        return min(-(-busy_ns // SECOND_NS), MOST_BUSY_S) if busy_ns > BUSY_NS else 0
+        busy_ns = min(self._busy_ns + self._work.turn_ns, MOST_NS)
+        return -(-busy_ns // SECOND_NS) if busy_ns > BUSY_NS else 0
 
     def _next_ns(self) -> int | None:
         next_s = self._scheduler.queue.next_s() if self._is_accepting else None

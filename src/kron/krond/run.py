@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class PendingRun(Pending):
     __slots__ = (
         *("blockers", "deadline", "is_done", "latest_s", "member"),
-        *("on_end", "record", "tries", "waits_for"),
+        *("on_end", "record", "tries", "waits_for", "worked_ns"),
     )
 
     def __init__(
@@ -32,6 +32,8 @@ class PendingRun(Pending):
         """Without a process, as the next krond would have to know it."""
         self.latest_s = latest_s
         """The last second in which it may start; None: whenever it can."""
+        self.worked_ns: int | None = None
+        """How much krond had worked when it was decided on. None: its work is no excuse."""
         self.blockers: list[Run] = []
         """The runs that it replaces and that have not ended."""
         self.waits_for = ""

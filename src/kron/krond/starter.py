@@ -1,8 +1,9 @@
 """The starter: takes runs that were decided on and starts them, or says why it does not.
 
 A run may have to wait: for the run that it replaces, for a slot where `--max-running` limits
-them, or for the system to have room for another process. Its deadline counts while it waits for
-one of the last two.
+them, or for krond or the system to have room for another one. Its deadline counts while it waits
+for any but the first; krond's own work in that time does not make it late, unless its deadline is
+set.
 """
 
 from __future__ import annotations
@@ -28,25 +29,35 @@ from kron.krond.state.errors import PersistenceError
 from kron.krond.state.record import Ended, RunRecord
 from kron.krond.state.writeback import WriteBack
 from kron.krond.supervisor import Supervisor
+from kron.krond.work import Work
 from kron.logs.event import Component, Event, Level
 
 FIRST_RETRY_NS = SECOND_NS // 10
 LONGEST_RETRY_NS = 5 * SECOND_NS
 SLOT = "a slot: as many runs as --max-running allows are going on"
 REPLACING = "the end of the run that it replaces"
+ROOM = "room: krond watches as many runs as it may open files (LimitNOFILE=, --limit-nofile)"
 RESOURCES = "resources: "
 TOO_LATE = "it could not start before its deadline, waiting for "
 
 
 class ProcessStarter:
     def __init__(
-        self, host: Host, writeback: WriteBack, supervisor: Supervisor, *, most_running: int
+        self,
+        host: Host,
+        writeback: WriteBack,
+        supervisor: Supervisor,
+        work: Work,
+        *,
+        most_running: int,
     ) -> None:
         self.waiting: dict[str, PendingRun] = {}
         """Every run that has not started yet, by its run id."""
         self.search = Search(host)
         """What was found of the runs of the krond before this one."""
         self._line: deque[PendingRun] = deque()
+        self._retrying: dict[str, PendingRun] = {}
+        """Those of them that failed to start for want of resources, the longest wait first."""
         self._begun: list[tuple[Run, list[int]]] = []
         """The runs that were started just now, each with its loggers, and not logged yet."""
         self._unwatched = 0
@@ -54,6 +65,7 @@ class ProcessStarter:
         self._host = host
         self._writeback = writeback
         self._supervisor = supervisor
+        self._work = work
         self._most_running = most_running
         self._is_closed = False
 
@@ -63,7 +75,10 @@ class ProcessStarter:
         self, job: HostMember, intent: Intent, latest_s: int, *, replaces: bool
     ) -> PendingRun:
         record = RunRecord(intent.run_id, intent.nominal_s, intent.chosen_s)
-        return PendingRun(job, record, latest_s, replaces=replaces)
+        pending = PendingRun(job, record, latest_s, replaces=replaces)
+        if latest_s > intent.chosen_s and not job.entry.schedule.policy.deadline_ns:
+            pending.worked_ns = self._work.before_ns
+        return pending
 
     def manual(self, job: HostMember, on_end: Callable[[Ended], None]) -> PendingRun:
         """A run outside any period. The job's concurrency holds for it too."""
@@ -152,7 +167,10 @@ class ProcessStarter:
             if self._line[0].is_done:
                 self._line.popleft()
             elif len(self._supervisor.runs) + len(self._begun) >= self._most_running:
-                self._log_line()
+                self._log_line(SLOT)
+                return
+            elif not self._host.poller.has_room(self._unwatched):  # to watch another run by
+                self._log_line(ROOM)
                 return
             else:
                 pending = self._line.popleft()
@@ -160,25 +178,31 @@ class ProcessStarter:
                 if pending.deadline is None or self._check_deadline(pending):
                     self._start(pending)
 
-    def _log_line(self) -> None:
+    def _log_line(self, what: str) -> None:
         """Log what the runs in the line wait for. Those not logged yet are at its end."""
         unlogged: list[PendingRun] = []
         for pending in reversed(self._line):
-            if pending.waits_for == SLOT:
+            if pending.waits_for in (SLOT, ROOM):
                 break
             if not pending.is_done:
                 unlogged.append(pending)
         for pending in reversed(unlogged):
-            self._wait(pending, SLOT)
+            self._wait(pending, what)
             self._check_deadline(pending)
 
     def run_ended(self, run: Run) -> None:
-        """A slot is free, and the run that replaces this one no longer waits for it."""
+        """A slot is free, and the run that replaces this one no longer waits for it.
+
+        Its resources are free as well: one of those that lacked some tries again.
+        """
         for pending in run.member.pending:
             if run in pending.blockers:
                 pending.blockers.remove(run)
                 if not pending.blockers:
                     self._line.append(pending)
+        for pending in self._retrying.values():
+            self._again(pending)
+            break
 
     def check_deadlines(self) -> None:
         """The clock was set: give up on what is too late by it."""
@@ -213,8 +237,6 @@ class ProcessStarter:
     def _start(self, pending: PendingRun) -> None:
         now_ns = self._host.clock.now_ns()
         try:
-            if not self._host.poller.has_room(self._unwatched):  # to watch another run by
-                raise StartError("krond watches as many runs as it may open files", for_good=False)
             pid, loggers = self._host.surroundings.start(
                 pending, self._host.store.proof_in_child(pending.run_id), now_ns // SECOND_NS
             )
@@ -277,14 +299,14 @@ class ProcessStarter:
         if not pending.waits_for:
             self._wait(pending, f"{RESOURCES}{error.reason}")
         if self._check_deadline(pending):
+            self._retrying[pending.run_id] = pending
             self._host.timers.at(
                 self._host.clock.monotonic_ns() + delay_ns, lambda: self._again(pending)
             )
 
     def _again(self, pending: PendingRun) -> None:
-        if not pending.is_done:
+        if self._retrying.pop(pending.run_id, None):
             self._line.appendleft(pending)
-            self.go()
 
     def _wait(self, pending: PendingRun, what: str) -> None:
         pending.waits_for = what
@@ -301,6 +323,8 @@ class ProcessStarter:
         if pending.latest_s is None:
             return True
         left_ns = (pending.latest_s + 1) * SECOND_NS - self._host.clock.now_ns()
+        if pending.worked_ns is not None:
+            left_ns += self._work.total_ns - pending.worked_ns
         if left_ns <= 0:
             self.give_up(pending.member, pending, Outcome.MISSED, f"{TOO_LATE}{pending.waits_for}")
             return False
@@ -313,6 +337,7 @@ class ProcessStarter:
         pending.is_done = True
         if pending.deadline is not None:
             pending.deadline.cancel()
+        self._retrying.pop(pending.run_id, None)
         del self.waiting[pending.run_id]
         pending.member.pending.remove(pending)
 

@@ -93,7 +93,7 @@ class Scheduler(Generic[Tracked, Waiting]):
         with self._announcer.held(len(turns)):
             for job, result in turns:
                 if result.actions or result.clock_behind or job.is_behind:
-                    self._act(job, result, now_s)
+                    self._act(job, result, now_s, slack_s)
             self._executor.go()
         if self._committer is None:
             for job, result in turns:
@@ -125,7 +125,7 @@ class Scheduler(Generic[Tracked, Waiting]):
             self._committer.flush()
         for job, restart in restarts:
             self._announce(job, restart.intent, now_s)
-            self._start(job, restart.intent, replaces=restart.replaces)
+            self._start(job, restart.intent, self._slack_s, replaces=restart.replaces)
 
     def request(self, job: Tracked, pending: Waiting) -> None:
         """Start a run. What was pending before and is replaced by it is given up."""
@@ -161,7 +161,7 @@ class Scheduler(Generic[Tracked, Waiting]):
         if shift_s < 0:
             self.step(jobs, now_ns)
 
-    def _act(self, job: Tracked, result: Step, now_s: int) -> None:
+    def _act(self, job: Tracked, result: Step, now_s: int, slack_s: int) -> None:
         announcer = self._announcer
         if result.clock_behind and not job.is_behind:
             announcer.waits_for_clock(job, now_s)
@@ -172,7 +172,7 @@ class Scheduler(Generic[Tracked, Waiting]):
                 case Start(decision, _, replaces):
                     intent = result.ledger.intent(decision.nominal_s)
                     announcer.triggered(job, intent, now_s)
-                    self._start(job, intent, replaces=replaces)
+                    self._start(job, intent, slack_s, replaces=replaces)
                 case Settle():
                     announcer.settled(job, action, now_s)
                 case SettleMany():
@@ -189,9 +189,9 @@ class Scheduler(Generic[Tracked, Waiting]):
             self._announcer.decided(job, (decision,), text)
         self._announcer.triggered(job, intent, now_s)
 
-    def _start(self, job: Tracked, intent: Intent, *, replaces: bool) -> None:
+    def _start(self, job: Tracked, intent: Intent, slack_s: int, *, replaces: bool) -> None:
         assert job.job is not None  # its step asked for it
-        latest_s = latest_start_s(job.job.schedule, intent.chosen_s, self._slack_s)
+        latest_s = latest_start_s(job.job.schedule, intent.chosen_s, slack_s)
         self.request(job, self._executor.prepare(job, intent, latest_s, replaces=replaces))
 
     def _clock_offset_ns(self) -> int:

@@ -14,7 +14,7 @@ complete -c krond -n '__fish_seen_subcommand_from start' -l node-id -x -d 'the h
 complete -c krond -n '__fish_seen_subcommand_from start' -l state-dir -x -d 'the state directory of the krond; default: /var/lib/krond for root, ~/.local/state/krond for others'
 complete -c krond -n '__fish_seen_subcommand_from start' -l foreground -d 'stay in the foreground and log to standard error'
 complete -c krond -n '__fish_seen_subcommand_from start' -l once -d 'run the jobs that are due now, wait for them, and exit'
-complete -c krond -n '__fish_seen_subcommand_from start' -l trigger-slack -x -d 'how late a run may start because the host was busy, even with a shorter deadline; default: 5s'
+complete -c krond -n '__fish_seen_subcommand_from start' -l trigger-slack -x -d 'how late a run without a deadline may start because the host was busy; default: 5s'
 complete -c krond -n '__fish_seen_subcommand_from start' -l max-running -x -d 'run at most N runs at a time; the others wait until their deadlines'
 complete -c krond -n '__fish_seen_subcommand_from start' -l on-stop -x -a 'wait terminate leave' -d 'what happens to active runs when krond stops; wait: krond waits for them (default), terminate: krond stops them, leave: they go on, and the next krond takes them over'
 complete -c krond -n '__fish_seen_subcommand_from start' -l pid-file -r -F -d 'write and lock a pid file'
