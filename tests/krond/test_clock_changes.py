@@ -20,6 +20,7 @@ from tests.soak import SOAK
 
 DAWN = "2026-03-01T05:30:00Z"
 TEN = "2026-03-01T10:00:00Z"
+DAY_S = 86_400
 BERLIN = "@tz(Europe/Berlin)"
 
 
@@ -52,7 +53,7 @@ def test_after_a_jump_forward_only_the_latest_runs_and_the_others_are_missed(
     tmp_path: Path,
 ) -> None:
     with Clockwork(tmp_path, DAWN) as host:
-        host.begin(job("0 * * * *", deadline="2h"))
+        host.begin(job("0 * * * *", deadline="2h"), clock_hold_s=0)
         host.turn()
         host.clock.set("2026-03-01T10:10:00Z")
         host.turn()
@@ -68,7 +69,7 @@ def test_after_a_jump_forward_only_the_latest_runs_and_the_others_are_missed(
 
 def test_many_that_a_jump_passes_over_are_one_line(tmp_path: Path) -> None:
     with Clockwork(tmp_path, DAWN) as host:
-        host.begin(job("* * * * *"))
+        host.begin(job("* * * * *"), clock_hold_s=0)
         host.turn()
         host.clock.set("2026-03-01T09:30:30Z")
         host.turn()
@@ -195,7 +196,8 @@ def test_a_job_first_seen_in_a_wrong_future_is_there_from_now_on(
 
 def test_a_clock_that_goes_forth_and_back_costs_only_what_was_due_between(tmp_path: Path) -> None:
     with Clockwork(tmp_path, DAWN) as host:
-        host.begin(job("0 6 * * *", "early", deadline="12h"), job("0 10 * * *", "late"))
+        jobs = job("0 6 * * *", "early", deadline="12h"), job("0 10 * * *", "late")
+        host.begin(*jobs, clock_hold_s=0)
         host.turn()
         host.clock.set("2026-03-01T09:00:00Z")
         host.turn()
@@ -203,6 +205,155 @@ def test_a_clock_that_goes_forth_and_back_costs_only_what_was_due_between(tmp_pa
         host.until("2026-03-01T11:00:00Z")
         assert host.started("early") == ["2026-03-01T09:00:00Z"]
         assert host.started("late") == [TEN]
+
+
+# A clock that is not believed at once
+
+
+def test_a_clock_that_is_wrong_for_ten_seconds_silences_nobody(tmp_path: Path) -> None:
+    with Clockwork(tmp_path, DAWN) as host:
+        host.begin(job("* * * * *", "often"), job("0 10 * * *", "daily"))
+        host.until("2026-03-01T05:45:55Z")
+        host.clock.jump(40 * DAY_S)
+        host.turn()
+        (paused,) = host.events("paused")
+        assert (paused["cause"], paused.level) == ("clock", Level.ERROR)
+        assert "the clock jumped 960h ahead" in paused["reason"]
+        (trouble,) = host.daemon.troubles()
+        assert trouble["kind"] == "clock"
+        host.clock.advance(10)
+        host.turn()
+        host.clock.jump(-40 * DAY_S)
+        host.turn()
+        host.until("2026-03-01T10:01:30Z")
+        assert host.missed() == []
+        assert len(host.started("often")) == 16 + 4 * 60 + 16
+        assert host.started("often")[16] == "2026-03-01T05:46:05Z"
+        assert host.started("daily") == [TEN]
+        assert len(host.events("resumed")) == 1
+        assert host.daemon.troubles() == []
+        host.check_log()
+
+
+def test_a_clock_that_stays_is_believed_after_the_hold(tmp_path: Path) -> None:
+    with Clockwork(tmp_path, DAWN) as host:
+        host.begin(job("0 12 * * *", "noon"), job("2 20 * * *", "evening"), job("0 22 * * *"))
+        host.turn()
+        host.clock.set("2026-03-01T20:00:00Z")
+        host.turn()
+        host.until("2026-03-01T20:04:59Z")
+        assert not host.missed()
+        assert not host.started()
+        host.until("2026-03-01T22:30:00Z")
+        assert host.missed() == [("2026-03-01T12:00:00Z", "2026-03-01T20:05:00Z")]
+        # krond's own doubt makes nobody late.
+        assert host.started("evening") == ["2026-03-01T20:05:00Z"]
+        assert host.started("job") == ["2026-03-01T22:00:00Z"]
+        host.check_log()
+
+
+def test_a_second_jump_begins_the_hold_again(tmp_path: Path) -> None:
+    with Clockwork(tmp_path, DAWN) as host:
+        host.begin(job("0 10 * * *"))
+        host.turn()
+        host.clock.jump(40 * DAY_S)
+        host.turn()
+        host.clock.advance(299)
+        host.clock.jump(40 * DAY_S)
+        host.turn()
+        host.clock.advance(299)
+        host.turn()
+        assert host.missed() == []
+        host.clock.advance(1)
+        host.turn()
+        assert len(host.missed()) == 1
+        assert (len(host.events("paused")), len(host.events("resumed"))) == (2, 1)
+
+
+@pytest.mark.parametrize("hours", [2, -2])
+def test_a_jump_of_few_hours_is_believed_at_once(tmp_path: Path, hours: int) -> None:
+    with Clockwork(tmp_path, DAWN) as host:
+        host.begin(job("0 10 * * *"))
+        host.turn()
+        host.clock.jump(hours * 3600)
+        host.turn()
+        assert host.events("paused") == []
+
+
+def test_a_host_that_slept_is_believed_at_once(tmp_path: Path) -> None:
+    with Clockwork(tmp_path, DAWN) as host:
+        host.begin(job("0 10 * * *", deadline="1h"))
+        host.turn()
+        host.clock.sleep(5 * 3600)
+        host.turn()
+        assert host.events("paused") == []
+        assert host.started() == ["2026-03-01T10:30:00Z"]
+
+
+def test_a_run_that_waits_is_not_given_up_by_a_clock_that_is_not_believed(tmp_path: Path) -> None:
+    with Clockwork(tmp_path, DAWN) as host:
+        lines = [f"0 10 * * * @policy(deadline=10m) name={name} {LASTING}" for name in ("a", "b")]
+        host.begin(*lines, most_running=1)
+        host.until(TEN)
+        (waiting,) = host.events("waiting")
+        host.clock.jump(40 * DAY_S)
+        host.turn()
+        first = next(iter(host.daemon.supervisor.runs.values()))
+        host.end(first)
+        assert host.missed() == []
+        assert len(host.started(waiting["name"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("synchronised", "paused"),
+    [pytest.param(False, True, id="alone"), pytest.param(True, False, id="synchronised")],
+)
+def test_a_start_that_finds_much_overdue_waits_for_a_clock_that_nothing_keeps_right(
+    tmp_path: Path, synchronised: bool, paused: bool
+) -> None:
+    with Clockwork(tmp_path, DAWN) as host:
+        host.begin(job("0 10 * * *"), job("0 10 1 4 *", "april"))
+        host.cease()
+        host.clock.advance(8 * 3600)
+        host.clock.synchronised = synchronised
+        host.begin()
+        assert bool(host.events("paused")) is paused
+        assert len(host.missed()) == (not paused)
+        host.clock.synchronised = True
+        host.clock.advance(5)
+        host.turn()
+        assert [period for period, _ in host.missed()] == [TEN]
+        assert len(host.events("resumed")) == paused
+
+
+def test_a_start_after_a_short_time_believes_its_clock(tmp_path: Path) -> None:
+    with Clockwork(tmp_path, DAWN) as host:
+        host.begin(job("0 6 * * *"))
+        host.cease()
+        host.clock.advance(3 * 3600)
+        host.clock.synchronised = False
+        host.begin()
+        assert host.events("paused") == []
+        assert len(host.missed()) == 1
+
+
+def test_forget_all_ahead_brings_back_every_job_that_waits_for_the_clock(tmp_path: Path) -> None:
+    with Clockwork(tmp_path, DAWN) as host:
+        host.begin(job("0 * * * *", "hourly"), job("0 6 1 * *", "monthly"), clock_hold_s=0)
+        host.turn()
+        host.clock.jump(40 * DAY_S)
+        host.turn()
+        host.clock.jump(-40 * DAY_S)
+        host.turn()
+        (trouble,) = host.daemon.troubles()
+        assert trouble["kind"] == "clock"
+        assert "2 of 2 jobs wait" in str(trouble["text"])
+        forgotten = host.daemon.forget_ahead()
+        assert [member.entry.name for member in forgotten] == ["hourly", "monthly"]
+        assert host.daemon.troubles() == []
+        host.until("2026-03-01T06:30:00Z")
+        assert host.started("hourly") == host.started("monthly") == ["2026-03-01T06:00:00Z"]
+        assert host.daemon.forget_ahead() == []
 
 
 # Nights of an hour more or less, in Berlin

@@ -509,28 +509,6 @@ def test_whoever_waits_for_a_run_is_told_when_krond_dies(host: Host) -> None:
     assert "krond closed the connection without an answer" in errors
 
 
-@pytest.mark.parametrize("command", ["trigger", "reload", "forget"])
-def test_a_state_that_cannot_be_stored_ends_krond_whoever_asked(host: Host, command: str) -> None:
-    """A failed write of the ledger stops krond, before anything else is started."""
-    ran = host.directory / "ran"
-    host.write(f'{NEVER} name=job command="touch {ran}"')
-    host.start()
-    host.write(
-        f'{NEVER} name=job command="touch {ran}"',
-        f'{host.soon("due", 0)} name=due command="touch {ran}"',
-    )
-    for number in range(1_200):  # the names that krond writes new states under, all taken
-        (host.state / f".new-{number}").touch()
-    request = {} if command == "reload" else {"job": "job"}
-    with pytest.raises(ControlError, match="closed the connection"):
-        host.ask(command, **request)
-    assert host.wait() == 4
-    assert host.events("error")[-1]["operation"] == "serve"
-    assert "File exists" in str(host.events("error")[-1]["error"])
-    assert not ran.exists()
-    assert host.events("started") == []
-
-
 # forget
 
 

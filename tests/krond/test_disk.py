@@ -1,12 +1,13 @@
 """krond on a disk that fails: full, read-only, broken, or without power.
 
-A failed write of the state stops it with exit code 4 before anything else is started; with the
-disk mended, the next krond goes on, and nothing runs twice.
+After a failed write of the state it starts nothing until everything is written. With the disk
+repaired it goes on by itself, or the next krond does, and nothing runs twice.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -20,8 +21,9 @@ import pytest
 from kron.core.errors import KronError
 from kron.core.instant import to_text
 from kron.engine.recovery import UNKNOWN_RESULT
-from kron.krond.control.client import NotRunning
 from kron.krond.program import PERSISTENCE, STATE
+from kron.krond.starter import DISK
+from kron.logs.event import Level
 from tests.krond import load
 from tests.krond.disk import Ext4, ext4, fill, tmpfs
 from tests.krond.fault import DUE_S, FaultyHost, Ran, Server
@@ -87,15 +89,22 @@ def start_before(host: FaultyHost) -> None:
     host.wait_until_ready()
 
 
-def check_stopped(host: FaultyHost, *, started: int = 0) -> None:
-    """It has stopped for the reason that it gives, and started no more runs than so many."""
-    assert host.wait() == PERSISTENCE
-    (error,) = host.events("error")
-    assert "cannot be" in str(error["error"])
+def check_paused(host: FaultyHost, *, started: int = 0) -> None:
+    """It says why it pauses, and has started no more runs than these."""
+    paused = host.wait_for_event("paused")
+    assert (paused["cause"], paused.level) == ("state", Level.ERROR)
+    assert "cannot be" in paused["reason"]
     assert len(host.events("started")) == started
     host.states()  # every one of them reads
-    with pytest.raises(NotRunning):
-        host.ask("status")
+
+
+def check_goes_on(host: FaultyHost, due: list[Ran]) -> None:
+    """The same krond does by itself what is left to do, once."""
+    wait_for(lambda: host.is_over(due), "what was due is done")
+    assert len(host.events("resumed")) == len(host.events("paused"))
+    assert host.ask("status")["troubles"] == []
+    host.check(due)
+    assert host.stop() == 0
 
 
 def go_on(host: FaultyHost, due: list[Ran]) -> None:
@@ -135,8 +144,25 @@ def test_no_run_starts_whose_intent_is_not_safe(
     start_before(host)
     with failing(host, call, error, when):
         host.open_gate()
-        check_stopped(host)
-    assert not host.runs()
+        check_paused(host)
+    check_goes_on(host, due)
+
+
+@needs_strace
+@pytest.mark.parametrize(
+    ("count", "call"),
+    [(1, "write"), (1, "fsync"), (1, "renameat"), (MANY, "write"), (MANY, "fsync")],
+)
+def test_killed_in_a_pause_krond_leaves_nothing_that_runs_twice(
+    host: FaultyHost, count: int, call: str
+) -> None:
+    due = jobs(host, count)
+    start_before(host)
+    with failing(host, call, "EIO", "1+"):
+        host.open_gate()
+        wait_for(lambda: host.ask("status")["troubles"], "krond pauses")  # its log fails as well
+        assert not host.runs()
+        host.kill()
     go_on(host, due)
 
 
@@ -157,9 +183,9 @@ def test_many_whose_states_cannot_be_put_into_their_places_are_not_repeated(
     start_before(host)
     with failing(host, call, "EIO", when):
         host.open_gate()
-        check_stopped(host, started=MANY)
-    assert (host.state / "bundle").exists()
-    go_on(host, due)
+        check_paused(host, started=MANY)
+        assert (host.state / "bundle").exists()
+    check_goes_on(host, due)
 
 
 @needs_strace
@@ -179,8 +205,8 @@ def test_a_run_whose_end_cannot_be_stored_is_not_repeated(
     start_before(host)
     with failing(host, call, "EIO", when):
         host.open_gate()
-        check_stopped(host, started=1)
-    go_on(host, due)
+        check_paused(host, started=1)
+    check_goes_on(host, due)
 
 
 @needs_strace
@@ -205,33 +231,66 @@ def test_a_run_that_cannot_be_noted_is_found_by_its_environment(host: FaultyHost
 
 @needs_strace
 @pytest.mark.parametrize("command", ["trigger", "forget", "reload"])
-def test_a_request_whose_outcome_cannot_be_stored_stops_krond_too(
+def test_a_request_whose_outcome_cannot_be_stored_is_refused_and_not_done_in_a_pause(
     host: FaultyHost, command: str
 ) -> None:
-    """A client that asks is no reason to go on, and what it asked for is not done later."""
     (due,) = jobs(host, 1)
     host.start(begin_s=DUE_S - 20)
-    if command == "reload":
-        host.write(host.job(due[0]), host.job("another"))
-    with failing(host, "fsync", "EIO", "1"):
-        with pytest.raises(KronError):
-            host.ask(command, **({} if command == "reload" else {"job": due[0]}))
-        check_stopped(host)
+    words = {} if command == "reload" else {"job": due[0]}
+    with failing(host, "fsync", "EIO", "1+"):
+        with pytest.raises(KronError, match="cannot be saved"):
+            host.ask("forget", job=due[0])
+        check_paused(host)
+        with pytest.raises(KronError, match="cannot be saved"):
+            host.ask(command, **words)
+    host.wait_for_event("resumed")
     assert not host.runs()
+    host.ask(command, **words)
+
+
+@needs_strace
+def test_a_reload_that_was_asked_for_in_a_pause_is_done_after_it(host: FaultyHost) -> None:
+    (due,) = jobs(host, 1)
+    host.start(begin_s=DUE_S - 20)
+    with failing(host, "fsync", "EIO", "1+"):
+        with pytest.raises(KronError):
+            host.ask("forget", job=due[0])
+        check_paused(host)
+        host.write(host.job(due[0]), host.job("another"))
+        assert host.process is not None
+        host.process.send_signal(signal.SIGHUP)
+    host.wait_for_event("resumed")
+    host.wait_for_event("reload")
+    assert host.row("another")
 
 
 def test_on_a_full_disk_nothing_starts_until_there_is_room(small: FaultyHost) -> None:
     host = small
     due = jobs(host, MANY)
     start_before(host)
-    ballast = fill(host.state.parent)
+    full = fill(host.state.parent)
     host.open_gate()
-    check_stopped(host)
+    check_paused(host)
+    (trouble,) = host.ask("status")["troubles"]
+    assert trouble["kind"] == "state"
+    assert "free some space" in trouble["text"]
+    shown = host.command("status")
+    assert shown.returncode == 0
+    assert "paused: " in shown.stdout
+    assert not host.runs()
+    full.unlink()
+    check_goes_on(host, due)
+
+
+def test_on_a_full_disk_krond_does_not_start(small: FaultyHost) -> None:
+    host = small
+    due = jobs(host, MANY)
+    full = fill(host.state.parent)
     host.launch(begin_s=DUE_S + 1)
-    assert host.wait() in (STATE, PERSISTENCE)
+    assert host.wait() == STATE
     assert "free some space" in host.said()
     assert not host.runs()
-    ballast.unlink()
+    full.unlink()
     go_on(host, due)
 
 
@@ -239,12 +298,12 @@ def test_of_a_group_that_does_not_fit_on_the_disk_nobody_starts(small: FaultyHos
     host = small
     due = jobs(host, MANY)
     start_before(host)
-    ballast = fill(host.state.parent, leave=4096)
+    full = fill(host.state.parent, leave=4096)
     host.open_gate()
-    check_stopped(host)
+    check_paused(host)
     assert not host.runs()
-    ballast.unlink()
-    go_on(host, due)
+    full.unlink()
+    check_goes_on(host, due)
 
 
 def test_a_run_that_ends_on_a_full_disk_is_not_repeated(small: FaultyHost) -> None:
@@ -254,27 +313,80 @@ def test_a_run_that_ends_on_a_full_disk_is_not_repeated(small: FaultyHost) -> No
     host.open_gate()
     wait_for(host.runs, "the run")
     host.ask("status")  # so it has let go of the file that it has replaced, and of its room
-    ballast = fill(host.state.parent)
+    full = fill(host.state.parent)
     (host.directory / "end").touch()
-    check_stopped(host, started=1)
-    ballast.unlink()
+    check_paused(host, started=1)
+    full.unlink()
+    check_goes_on(host, [due])
+
+
+def test_stopped_in_a_pause_krond_says_that_its_state_is_not_saved(small: FaultyHost) -> None:
+    host = small
+    (due,) = jobs(host, 1, then=f"while test ! -e {host.directory}/end; do sleep 0.01; done")
+    start_before(host)
+    host.open_gate()
+    wait_for(host.runs, "the run")
+    host.ask("status")
+    full = fill(host.state.parent)
+    (host.directory / "end").touch()
+    check_paused(host, started=1)
+    assert host.stop() == PERSISTENCE
+    full.unlink()
     go_on(host, [due])
 
 
+def test_the_ballast_lets_krond_store_an_end_on_a_disk_that_is_full(
+    tmp_path: Path, server: Server
+) -> None:
+    with (
+        tmpfs(tmp_path / "disk", "2m") as disk,
+        FaultyHost(tmp_path, server, state=disk / "state") as host,
+    ):
+        host.log = disk / "krond.log"
+        (due,) = jobs(host, 1, then=f"while test ! -e {host.directory}/end; do sleep 0.01; done")
+        start_before(host)
+        host.open_gate()
+        wait_for(host.runs, "the run")
+        host.ask("status")
+        full = fill(disk)
+        assert (host.state / "ballast").stat().st_blocks * 512 == 1 << 20
+        (host.directory / "end").touch()
+        check_paused(host, started=1)
+        wait_for(lambda: host.is_over([due]), "the end is stored")
+        assert not (host.state / "ballast").exists()
+        assert len(host.ask("status")["troubles"]) == 1, "it goes on only when there is room"
+        full.unlink()
+        host.wait_for_event("resumed")
+        assert (host.state / "ballast").exists()
+        host.check([due])
+        assert host.stop() == 0
+
+
+@pytest.mark.parametrize("how", ["gone", "replaced"])
+def test_without_its_directory_krond_ends(host: FaultyHost, how: str) -> None:
+    jobs(host, 1)
+    start_before(host)
+    shutil.rmtree(host.state)
+    if how == "replaced":
+        host.state.mkdir(0o700)
+    host.open_gate()
+    assert host.wait() == PERSISTENCE
+    (error,) = host.events("error")
+    assert "is lost" in error["error"]
+    assert not host.runs()
+
+
 def test_a_run_whose_proof_cannot_be_made_is_not_given_up(host: FaultyHost) -> None:
-    """The state directory fails here too: krond stops, and the next one starts the run."""
-    due = jobs(host, 1)
+    due = jobs(host, 2)
     (host.state / "runs").rmdir()
     with tmpfs(host.state / "runs", "64k", "nr_inodes=8") as runs:
         start_before(host)
-        krond = host.process
-        assert krond is not None
         with without_room(runs):
             host.open_gate()
-            wait_for(lambda: krond.poll() or host.events("missed_deadline"), "krond sees it")
+            check_paused(host)
+            assert [row["reason"] for row in host.row("job-0")["waiting"]] == [DISK]
             assert not host.events("missed_deadline")
-            check_stopped(host)
-        go_on(host, due)
+        check_goes_on(host, due)
 
 
 @contextmanager
@@ -306,7 +418,7 @@ def test_on_a_disk_that_is_read_only_krond_does_not_start(small: FaultyHost) -> 
 
 
 @pytest.mark.parametrize("how", ["becomes read-only", "breaks"])
-def test_when_its_disk_fails_krond_stops_before_it_starts_anything(
+def test_when_its_disk_fails_krond_pauses_before_it_starts_anything(
     on_disk: FaultyHost, disk: Ext4, how: str
 ) -> None:
     host = on_disk
@@ -317,21 +429,16 @@ def test_when_its_disk_fails_krond_stops_before_it_starts_anything(
     else:
         disk.become_read_only()
     host.open_gate()
-    check_stopped_without_state(host)
+    paused = host.wait_for_event("paused")
+    assert "cannot be saved" in paused["reason"]
+    assert not host.events("started")
+    host.kill()
     host.launch(begin_s=DUE_S + 1)
     assert host.wait() == STATE
     assert not host.runs()
     disk.unmount()
     disk.mount()
     go_on(host, due)
-
-
-def check_stopped_without_state(host: FaultyHost) -> None:
-    """As `check_stopped`, on a disk that may not be read either."""
-    assert host.wait() == PERSISTENCE
-    (error,) = host.events("error")
-    assert "cannot be saved" in str(error["error"])
-    assert not host.events("started")
 
 
 def test_after_a_power_failure_nothing_runs_again(on_disk: FaultyHost, disk: Ext4) -> None:

@@ -169,7 +169,7 @@ class FakedHost(Host):
         for name, value in faked.items():
             wrapper += ["-E", f"{name}={value}"]
         self.write(FAR)
-        self.start(wrapper=wrapper)
+        self.start("--clock-hold", "0s", wrapper=wrapper)
 
 
 def tracer() -> str:

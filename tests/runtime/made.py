@@ -57,7 +57,7 @@ class Asked:
 
     def __init__(self) -> None:
         self.calls: list[str] = []
-        self.commit_error: Exception | None = None
+        self.has_no_room = False
         self.requested: list[MadePending] = []
 
     def words(self, *wanted: str) -> list[str]:
@@ -68,14 +68,14 @@ class Asked:
     def changed(self, job: MadeJob, *, is_proven: bool = False) -> None:
         self.calls.append(f"changed {job.name}" + " proven" * is_proven)
 
-    def commit(self, jobs: Iterable[MadeJob], *, starts: bool = False) -> None:
+    def commit(self, jobs: Iterable[MadeJob], *, starts: bool = False) -> bool:
         names = " ".join(job.name for job in jobs)
         self.calls.append(f"commit {names}" + " starts" * starts)
-        if self.commit_error is not None:
-            raise self.commit_error
+        return not self.has_no_room
 
-    def flush(self) -> None:
+    def flush(self) -> bool:
         self.calls.append("flush")
+        return True
 
     # The executor
 

@@ -69,10 +69,21 @@ def test_without_a_committer_the_run_is_asked_for_first() -> None:
 
 def test_what_cannot_be_stored_is_not_started() -> None:
     scene = Scene()
-    scene.asked.commit_error = OSError("no room")
-    with pytest.raises(OSError, match="no room"):
-        scene.wake()
-    assert scene.asked.calls == ["commit a starts"]
+    scene.asked.has_no_room = True
+    before = scene.jobs[0].moment()
+    assert scene.wake() == ["commit a starts", "go"]
+    assert scene.jobs[0].moment() == before
+    scene.asked.has_no_room = False
+    scene.asked.calls.clear()
+    assert scene.wake()[:3] == ["commit a starts", "triggered a", "request a"]
+
+
+def test_a_step_that_cannot_be_stored_and_does_nothing_is_stored_later() -> None:
+    scene = Scene(stepped=False)
+    scene.asked.has_no_room = True
+    scene.scheduler.step(scene.jobs, NOW_S * SECOND_NS)
+    assert scene.asked.words("commit", "changed") == ["commit a", "changed a"]
+    assert scene.jobs[0].ledger is not None
 
 
 def test_all_that_is_due_together_is_stored_together() -> None:

@@ -10,29 +10,34 @@ from collections.abc import Callable, Collection, Mapping
 import kron
 from kron.core.duration import SECOND_NS
 from kron.core.errors import Code, KronError
+from kron.engine.actions import Outcome
 from kron.jobs.configuration import Configuration, ConfigurationError
 from kron.krond.background import redirect_output
+from kron.krond.clock_hold import ClockHold
 from kron.krond.control.requests import Requests
 from kron.krond.control.server import ControlServer
 from kron.krond.enrolment import HostEnrolment
 from kron.krond.host import Host
 from kron.krond.member import HostMember
 from kron.krond.notify import Notifier
+from kron.krond.outage import Outage
+from kron.krond.pause import Pause
 from kron.krond.roster import HostRoster
 from kron.krond.run import PendingRun, Run
 from kron.krond.settings import KrondSettings, OnStop
 from kron.krond.signals import Signals
 from kron.krond.starter import ProcessStarter
-from kron.krond.state.errors import PersistenceError
+from kron.krond.state.errors import StateLost
 from kron.krond.state.record import Ended
 from kron.krond.state.writeback import WriteBack
 from kron.krond.supervisor import Supervisor
 from kron.krond.timers import Timer
 from kron.krond.watch import Watch
-from kron.krond.work import MOST_NS, Work
+from kron.krond.work import Work
 from kron.logs.announcer import JournalAnnouncer
 from kron.logs.event import Event, Level
 from kron.runtime.scheduler import Scheduler
+from kron.waking.queue import AT_ONCE
 
 BUSY_NS = SECOND_NS // 2
 """Work that takes no longer makes no run late."""
@@ -62,15 +67,20 @@ class Daemon:
         self._writeback = writeback = WriteBack(host.store, host.processes.boot_id())
         self.supervisor = Supervisor(host, self._run_ended)
         self._work = work = Work(host.clock)
+        hold_s = 0 if settings.is_once else settings.clock_hold_s
+        self._clock_hold = ClockHold(host, hold_s, self._pause_changed)
         self.starter = ProcessStarter(
-            host, writeback, self.supervisor, work, most_running=settings.most_running
+            *(host, writeback, self.supervisor, work, self._clock_hold),
+            most_running=settings.most_running,
         )
         announcer = JournalAnnouncer[HostMember](host.journal)
         self._scheduler: Scheduler[HostMember, PendingRun] = Scheduler(
             writeback, writeback, self.starter, announcer, host.clock, slack_s=settings.slack_s
         )
+        self._outage = Outage(host, writeback, self._pause_changed)
         self._enrolment = HostEnrolment(
-            host, self.roster, writeback, self.supervisor, self.starter, self._scheduler
+            *(host, self.roster, writeback, self.supervisor, self.starter, self._scheduler),
+            self._clock_hold,
         )
         self._stopping: OnStop | None = None
         self._is_accepting = not settings.is_once
@@ -78,6 +88,8 @@ class Daemon:
         self._busy_ns = 0
         """How long it worked before it slept, if something came due in that time."""
         self._reload_timer: Timer | None = None
+        self._owes_reload = False
+        """A change of the configuration was noticed in a pause."""
 
     @property
     def is_stopping(self) -> bool:
@@ -88,6 +100,7 @@ class Daemon:
         self._log_read(configuration)
         self._enrolment.begin(configuration.entries, self._clock.now_ns())
         self._writeback.flush()
+        self._writeback.check()
         self._busy_ns = self._work.turn_ns
 
     def serve(self, signals: Signals, on_ready: Callable[[], None]) -> None:
@@ -100,7 +113,7 @@ class Daemon:
         control = ControlServer(directory, Requests(self).answer, poller)
         try:
             self.journal.event(Event.READY, version=kron.__version__, jobs=len(self.roster))
-            self._notifier.ready(f"{len(self.roster)} jobs")
+            self._notifier.ready(self._status())
             self._keep_watchdog_quiet()
             on_ready()
             while not self._is_done():
@@ -158,11 +171,14 @@ class Daemon:
         """Read the configuration again. What is wrong with it, or ''; then nothing has changed."""
         if self.is_stopping:
             return "krond is stopping, and changes nothing any more"
+        if paused := self._paused():
+            self._owes_reload = True
+            return f"krond reads its configuration when it goes on; {paused}"
         self.reopen_logs()
         self._notifier.reloading()
         try:
             self._change(self._read().checked())
-        except PersistenceError:
+        except StateLost:
             raise
         except KronError as error:
             message = error.for_logs if isinstance(error, ConfigurationError) else str(error)
@@ -174,7 +190,7 @@ class Daemon:
         else:
             return ""
         finally:
-            self._notifier.ready(f"{len(self.roster)} jobs")
+            self._notifier.ready(self._status())
 
     def reopen_logs(self) -> None:
         """Go on in new files where the old ones were moved away."""
@@ -188,21 +204,36 @@ class Daemon:
     def trigger(self, name: str, on_end: Callable[[Ended], None]) -> PendingRun:
         if self.is_stopping:
             raise KronError(Code.CONTROL, "krond is stopping, and starts no more runs")
+        self._writeback.check()
         member = self.roster.find(name)
         pending = self.starter.manual(member, on_end)
         self._scheduler.request(member, pending)
-        self._writeback.commit([member])
+        if not self._writeback.commit([member]):
+            self.starter.give_up(member, pending, Outcome.MISSED, str(self._writeback.failure))
+        self._writeback.check()
         self.starter.go()
         return pending
 
     def forget(self, name: str) -> HostMember:
         """Forget the past of a job. Its runs go on."""
         member = self.roster.find(name)
-        self._scheduler.give_up(member, FORGOTTEN)
-        now_ns = self._clock.now_ns()
-        member.forget(now_ns // SECOND_NS)
-        self._scheduler.step([member], now_ns)
+        self._forget([member])
         return member
+
+    def forget_ahead(self) -> list[HostMember]:
+        """Forget the past of every job that ended periods by a clock that was ahead."""
+        ahead = [member for member in self.roster if member.is_behind]
+        self._forget(ahead)
+        return ahead
+
+    def _forget(self, members: list[HostMember]) -> None:
+        self._writeback.check()
+        now_ns = self._clock.now_ns()
+        for member in members:
+            self._scheduler.give_up(member, FORGOTTEN)
+            member.forget(now_ns // SECOND_NS)
+        self._scheduler.step(members, now_ns)
+        self._writeback.check()
 
     # The loop
 
@@ -216,11 +247,15 @@ class Daemon:
         for callback, events in ready:
             callback(events)
         self._host.timers.fire_due(self._clock.monotonic_ns())
+        self._clock_hold.look()
         now_ns = self._clock.now_ns()
         if self._is_due(now_ns):
             self._wake(now_ns)
         self.starter.go()
         self._writeback.flush()
+        if self.settings.is_once:
+            self._writeback.check()
+        self._outage.look()
         self._busy_ns = self._work.turn_ns
 
     def _wake(self, now_ns: int) -> None:
@@ -231,12 +266,13 @@ class Daemon:
         return next_ns is not None and next_ns <= now_ns
 
     def _busy_s(self) -> int:
-        """How late krond's own work may have made what is due now."""
-        busy_ns = min(self._busy_ns + self._work.turn_ns, MOST_NS)
+        """How late krond's own work, or its doubt about the clock, made what is due now."""
+        busy_ns = self._busy_ns + self._work.turn_ns
         return -(-busy_ns // SECOND_NS) if busy_ns > BUSY_NS else 0
 
     def _next_ns(self) -> int | None:
-        next_s = self._scheduler.queue.next_s() if self._is_accepting else None
+        is_awake = self._is_accepting and not self._pauses()
+        next_s = self._scheduler.queue.next_s() if is_awake else None
         return None if next_s is None else next_s * SECOND_NS
 
     def _timeout_s(self) -> float | None:
@@ -250,9 +286,45 @@ class Daemon:
         if self._host.timer.read():
             return
         # The clock was set: what waits may be too late by it, and jobs may be due.
+        self._clock_hold.look()
         self.starter.check_deadlines()
-        jobs = self.roster if self._is_accepting else ()
-        self._scheduler.clock_changed(jobs, self._clock.now_ns())
+        now_ns = self._clock.now_ns()
+        if self._pauses():
+            self._scheduler.clock_changed((), now_ns)
+            for member in self.roster:
+                self._scheduler.queue.put(member, AT_ONCE)  # when the pause is over
+        else:
+            self._scheduler.clock_changed(self.roster if self._is_accepting else (), now_ns)
+
+    def troubles(self) -> list[dict[str, object]]:
+        """What keeps krond from its work, as `krond status` has it."""
+        troubles = [pause.trouble() for pause in self._pauses()]
+        if behind := sum(member.is_behind for member in self.roster):
+            jobs = f"{behind} of {len(self.roster)} jobs"
+            text = f"{jobs} wait for a clock that was ahead (krond forget --all-ahead)"
+            troubles.append({"kind": "clock", "since": None, "text": text})
+        return troubles
+
+    def _pauses(self) -> list[Pause]:
+        return [pause for pause in (self._outage.pause, self._clock_hold.pause) if pause.is_on]
+
+    def _paused(self) -> str:
+        """Why krond pauses, for people; '' if it does not."""
+        return "; ".join(f"paused: {pause.reason}" for pause in self._pauses())
+
+    def _status(self) -> str:
+        return self._paused() or f"{len(self.roster)} jobs"
+
+    def _pause_changed(self) -> None:
+        """A pause has begun or ended."""
+        self._notifier.status(self._status())
+        if self._pauses():
+            return
+        self._busy_ns += self._clock_hold.take_held_ns()
+        self.starter.check_deadlines()
+        if self._owes_reload:
+            self._owes_reload = False
+            self.reload()
 
     def _run_ended(self, run: Run, ended: Ended) -> None:
         run.member.remember_end(ended)
@@ -288,7 +360,9 @@ class Daemon:
     def _change(self, configuration: Configuration) -> None:
         self._log_read(configuration)
         now_ns = self._clock.now_ns()
-        if self._is_accepting:  # what came due while it was read is dealt with as it was planned
+        if (
+            self._is_accepting and not self._pauses()
+        ):  # what came due while it was read is dealt with as it was planned
             self._wake(now_ns)
         counts = self._enrolment.change(configuration.entries, now_ns)
         self.journal.event(Event.RELOAD, result="applied", jobs=len(self.roster), **counts)
@@ -306,7 +380,8 @@ class Daemon:
             self._writeback.changed(run.member)
         for pending in self.starter.waiting.values():
             self._writeback.changed(pending.member)
-        self._writeback.flush()
+        self._writeback.retry()
+        self._writeback.check()
 
     def _log_read(self, configuration: Configuration) -> None:
         if not configuration.documents:

@@ -10,7 +10,9 @@ import os
 from collections.abc import Collection, Iterable, Sequence
 
 from kron.core.duration import SECOND_NS
+from kron.core.instant import LAST_S
 from kron.jobs.entry import Entry
+from kron.krond.clock_hold import ClockHold
 from kron.krond.host import Host
 from kron.krond.member import HostMember
 from kron.krond.roster import HostRoster
@@ -23,6 +25,7 @@ from kron.krond.state.writeback import WriteBack
 from kron.krond.supervisor import UNSEEN, Supervisor
 from kron.logs.event import Event
 from kron.runtime.scheduler import Scheduler
+from kron.waking.queue import AT_ONCE
 
 NOT_STARTED = "krond ended before it was started"
 REMOVED = "the job is no longer configured"
@@ -37,6 +40,7 @@ class HostEnrolment:
         supervisor: Supervisor,
         starter: ProcessStarter,
         scheduler: Scheduler[HostMember, PendingRun],
+        clock_hold: ClockHold,
     ) -> None:
         self._host = host
         self._roster = roster
@@ -44,6 +48,7 @@ class HostEnrolment:
         self._supervisor = supervisor
         self._starter = starter
         self._scheduler = scheduler
+        self._clock_hold = clock_hold
 
     def begin(self, entries: Iterable[Entry], now_ns: int) -> None:
         """Take up the jobs and what is left of their runs, and start what is due."""
@@ -68,19 +73,22 @@ class HostEnrolment:
         self._retire_strangers(strangers)
         if loaded.lost is not None:
             self._writeback.flush()
+            self._writeback.check()
             if set_aside := self._host.store.set_bundle_aside():
                 self._log_corrupt(set_aside, None)
         self._recover(found, now_ns)
         self._remove_proofs(strangers)
         self._log_suspended(self._roster)
-        self._scheduler.step(self._roster, now_ns)
+        self._scheduler.step(self._without_doubtful(now_ns), now_ns)
 
     def change(self, entries: Iterable[Entry], now_ns: int) -> dict[str, int]:
         """Let a new configuration take effect, from the next period on; count what it changes.
 
         A state that a newer krond has left for one of its jobs refuses all of it.
         """
-        self._writeback.flush()  # a retired job whose last run has just ended is only stored
+        # A retired job whose last run has just ended is only stored.
+        self._writeback.flush()
+        self._writeback.check()
         removed = {member.entry.identity: member for member in self._roster}
         new: list[Entry] = []
         kept: list[tuple[HostMember, Entry]] = []
@@ -151,6 +159,20 @@ class HostEnrolment:
         sightings = [(member, search.sightings(member, state)) for member, state in unsure]
         self._scheduler.recover(sightings, now_ns)
 
+    def _without_doubtful(self, now_ns: int) -> list[HostMember]:
+        """The jobs to step now: those for which much is overdue wait, if the clock may be wrong."""
+        now_s = now_ns // SECOND_NS
+        due_s = {member.entry.identity: _planned_s(member) for member in self._roster}
+        if not self._clock_hold.begin_unsynchronised(now_s - min(due_s.values(), default=now_s)):
+            return list(self._roster)
+        clear = []
+        for member in self._roster:
+            if due_s[member.entry.identity] > now_s:
+                clear.append(member)
+            else:
+                self._scheduler.queue.put(member, AT_ONCE)
+        return clear
+
     def _retire(self, member: HostMember) -> None:
         self._scheduler.give_up(member, REMOVED)
         member.retire()
@@ -188,3 +210,8 @@ class HostEnrolment:
             set_aside=error.set_aside,
             error=error.error,
         )
+
+
+def _planned_s(member: HostMember) -> int:
+    """For when the krond before this one had planned its next run; never, if it had not."""
+    return min((chosen_s for _, chosen_s in member.planned if chosen_s is not None), default=LAST_S)

@@ -9,7 +9,7 @@ from kron.krond.run import PendingRun, Run
 from kron.krond.state.past import Past
 from kron.krond.state.record import Ended, JobState
 from kron.krond.state.writeback import WriteBack
-from kron.runtime.tracked import TrackedJob
+from kron.runtime.tracked import Moment, TrackedJob
 
 
 class HostMember(TrackedJob[PendingRun]):
@@ -52,6 +52,13 @@ class HostMember(TrackedJob[PendingRun]):
             nominal_s, chosen_s, outcome = action.last_s, None, Outcome.MISSED
         ended = Ended(nominal_s, chosen_s, outcome.value, action.reason, ended_ns=now_ns)
         self.past = self.past.with_ended(ended)
+
+    def moment(self) -> Moment:
+        return *super().moment(), self.past
+
+    def take_back(self, moment: Moment) -> None:
+        super().take_back(moment)
+        self.past = moment[-1]
 
     def forget(self, now_s: int) -> None:
         self.past = Past()

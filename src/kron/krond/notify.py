@@ -47,6 +47,9 @@ class Notifier:
         # On one line: a line break would begin another assignment.
         self._send(f"READY=1\nSTATUS={visible(status[:_STATUS_CHARACTERS])}", _PATIENCE_S)
 
+    def status(self, status: str) -> None:
+        self._send(f"STATUS={visible(status[:_STATUS_CHARACTERS])}", _PATIENCE_S)
+
     def reloading(self) -> None:
         """Reload begins; it ends with `ready`."""
         # systemd compares this time with that of its own request (Type=notify-reload).

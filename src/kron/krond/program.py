@@ -18,7 +18,7 @@ EXIT_CODES = {
     CONFIGURATION: "the configuration is wrong, or the request was refused",
     STATE: "the state directory cannot be used",
     RUNNING: "a krond is running there already",
-    PERSISTENCE: "the state could not be saved on disk, so krond has stopped",
+    PERSISTENCE: "the state directory was lost, or could not be written when krond was stopped",
     NOT_RUNNING: "no krond is running there",
     USAGE: "the command line is wrong",
     BROKEN: "a bug in krond; its output and its log say where, and the state is intact",

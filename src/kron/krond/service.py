@@ -89,10 +89,9 @@ class _Service:
     def failed(self, error: KronError) -> int:
         """Report an error to the log and the command. Returns the exit code."""
         code = exit_code(error)
-        if self._journal is None:
-            # Nothing was running yet, so a disk that cannot be written is an error of the start.
-            code = STATE if code == PERSISTENCE else code
-        else:
+        if not self._is_ready and code == PERSISTENCE:
+            code = STATE  # a disk that cannot be written is an error of the start
+        if self._journal is not None:
             self._journal.error("serve", str(error))
         return code if self._is_ready else self._line.failed(code, f"krond: {error}")
 

@@ -11,6 +11,7 @@ from kron.logs.writer import Format
 from kron.runtime import DEFAULT_SLACK_S
 
 UNLIMITED_RUNS = 1 << 62
+DEFAULT_CLOCK_HOLD_S = 300
 
 
 class JobSource(StrEnum):
@@ -33,6 +34,8 @@ class KrondSettings(Frozen):
     node: str = ""
     """The host's part of identities; '' for none."""
     slack_s: int = DEFAULT_SLACK_S
+    clock_hold_s: int = DEFAULT_CLOCK_HOLD_S
+    """How long a clock that jumped by hours is not believed; 0: not at all."""
     most_running: int = UNLIMITED_RUNS
     on_stop: OnStop = OnStop.WAIT
     is_once: bool = False

@@ -20,6 +20,7 @@ from kron.engine.actions import Outcome
 from kron.engine.ledger import Intent
 from kron.engine.recovery import Conclude, Sighting
 from kron.jobs.entry import Entry
+from kron.krond.clock_hold import ClockHold
 from kron.krond.evidence import Search
 from kron.krond.host import Host
 from kron.krond.member import HostMember
@@ -37,7 +38,10 @@ LONGEST_RETRY_NS = 5 * SECOND_NS
 SLOT = "a slot: as many runs as --max-running allows are going on"
 REPLACING = "the end of the run that it replaces"
 ROOM = "room: krond watches as many runs as it may open files (LimitNOFILE=, --limit-nofile)"
+DISK = "the disk: the state cannot be written"
 RESOURCES = "resources: "
+_LINE = (SLOT, ROOM, DISK)
+"""What all that are in the line wait for."""
 TOO_LATE = "it could not start before its deadline, waiting for "
 
 
@@ -48,6 +52,7 @@ class ProcessStarter:
         writeback: WriteBack,
         supervisor: Supervisor,
         work: Work,
+        clock_hold: ClockHold,
         *,
         most_running: int,
     ) -> None:
@@ -66,6 +71,7 @@ class ProcessStarter:
         self._writeback = writeback
         self._supervisor = supervisor
         self._work = work
+        self._clock_hold = clock_hold
         self._most_running = most_running
         self._is_closed = False
 
@@ -166,6 +172,9 @@ class ProcessStarter:
         while self._line and not self._is_closed:
             if self._line[0].is_done:
                 self._line.popleft()
+            elif self._writeback.failure is not None:
+                self._log_line(DISK)
+                return
             elif len(self._supervisor.runs) + len(self._begun) >= self._most_running:
                 self._log_line(SLOT)
                 return
@@ -182,7 +191,7 @@ class ProcessStarter:
         """Log what the runs in the line wait for. Those not logged yet are at its end."""
         unlogged: list[PendingRun] = []
         for pending in reversed(self._line):
-            if pending.waits_for in (SLOT, ROOM):
+            if pending.waits_for in _LINE:
                 break
             if not pending.is_done:
                 unlogged.append(pending)
@@ -207,7 +216,7 @@ class ProcessStarter:
     def check_deadlines(self) -> None:
         """The clock was set: give up on what is too late by it."""
         for pending in list(self.waiting.values()):
-            if pending.deadline is not None:
+            if pending.waits_for not in ("", REPLACING):
                 self._check_deadline(pending)
 
     def _end_without_run(
@@ -243,9 +252,12 @@ class ProcessStarter:
         except StartError as error:
             for logger in error.loggers:
                 self._supervisor.reap(logger)
-            if error.state_error:  # the intent stays: the next krond starts it, if it is in time
+            if error.state_error:  # the intent stays, and so does its place in the line
                 what = f"the proof {self._host.store.proof(pending.run_id)} cannot be written"
-                raise PersistenceError(what, OSError(error.state_error, error.reason)) from None
+                reason = OSError(error.state_error, error.reason)
+                self._writeback.failed(PersistenceError(what, reason))
+                self._line.appendleft(pending)
+                return
             self._failed(pending, error)
             return
         record = pending.record.replace(
@@ -316,7 +328,12 @@ class ProcessStarter:
         )
 
     def _check_deadline(self, pending: PendingRun) -> bool:
-        """Give up on the run if it is too late; else look again when it will be. True: in time."""
+        """Give up on the run if it is too late; else look again when it will be. True: in time.
+
+        A clock that is not believed makes nothing late.
+        """
+        if self._clock_hold.pause.is_on:
+            return True
         if pending.deadline is not None:
             pending.deadline.cancel()
             pending.deadline = None

@@ -119,6 +119,8 @@ class Event(StrEnum):
     # The program.
     READY = "ready controller INFO version jobs"
     LEADER = "leader controller INFO identity leads"
+    PAUSED = "paused controller ERROR cause reason"
+    RESUMED = "resumed controller INFO cause seconds"
     STOPPING = "stopping controller INFO reason active"
     RELOAD = "reload controller INFO,ERROR result jobs added? changed? removed? error?"
     CONFIG_IGNORED = "config_ignored controller DEBUG file reason"

@@ -49,14 +49,14 @@ if TYPE_CHECKING:
         the API server refuses a second Job of the same name (decision record 0015).
         """
 
-        def commit(self, jobs: Iterable[Job_contra], *, starts: bool = False) -> None:
-            """Store these jobs now; raises if that fails, and then nothing may be started.
+        def commit(self, jobs: Iterable[Job_contra], *, starts: bool = False) -> bool:
+            """Store these jobs now. False: that failed, and nothing may be started or announced.
 
             `starts`: runs wait for it.
             """
 
-        def flush(self) -> None:
-            """Store every job that has changed, now."""
+        def flush(self) -> bool:
+            """Store every job that has changed, now. False: that failed, and is tried again."""
 
     class Executor(Protocol[Job_contra, Waiting]):
         """What starts runs. It calls `TrackedJob.started` or `gave_up` once for each intent."""

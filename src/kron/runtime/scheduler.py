@@ -14,9 +14,9 @@ from kron.engine.actions import REPLACED, SUSPENDED, Outcome, Reschedule, Settle
 from kron.engine.ledger import Intent
 from kron.engine.recovery import Adopt, Conclude, Restart, Sighting
 from kron.engine.step import Step, latest_start_s
-from kron.runtime.tracked import Pending, TrackedJob
+from kron.runtime.tracked import Moment, Pending, TrackedJob
 from kron.waking.clock import Clock
-from kron.waking.queue import Queue
+from kron.waking.queue import AT_ONCE, Queue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class Scheduler(Generic[Tracked, Waiting]):
         slack_s = self._slack_s + busy_s if self._slack_s else 0
         now_s = now_ns // SECOND_NS
         turns: list[tuple[Tracked, Step]] = []
+        before: list[Moment] = []
         changed: list[Tracked] = []
         starts = False
         for job in jobs:
@@ -78,7 +79,8 @@ class Scheduler(Generic[Tracked, Waiting]):
                 self.queue.put(job, None)
                 self._store.changed(job)
                 continue
-            before = job.ledger, job.planned
+            known = job.ledger, job.planned
+            before.append(job.moment())
             result = job.step(now_s, slack_s=slack_s)
             self.queue.put(job, result.wake_s)
             turns.append((job, result))
@@ -86,10 +88,10 @@ class Scheduler(Generic[Tracked, Waiting]):
                 if isinstance(action, Settle | SettleMany):
                     job.remember(action, now_ns)
                 starts = starts or isinstance(action, Start)
-            if before != (job.ledger, job.planned):
+            if known != (job.ledger, job.planned):
                 changed.append(job)
-        if self._committer is not None:
-            self._committer.commit(changed, starts=starts)
+        if self._committer is not None and not self._committer.commit(changed, starts=starts):
+            turns = self._take_back(turns, before)
         with self._announcer.held(len(turns)):
             for job, result in turns:
                 if result.actions or result.clock_behind or job.is_behind:
@@ -160,6 +162,23 @@ class Scheduler(Generic[Tracked, Waiting]):
         self._announcer.clock_changed(now_ns // SECOND_NS, shift_s)
         if shift_s < 0:
             self.step(jobs, now_ns)
+
+    def _take_back(
+        self, turns: list[tuple[Tracked, Step]], before: list[Moment]
+    ) -> list[tuple[Tracked, Step]]:
+        """The turns could not be stored: those with actions never were, and are due again.
+
+        Returns the others, which are stored later.
+        """
+        kept = []
+        for (job, result), moment in zip(turns, before, strict=True):
+            if result.actions:
+                job.take_back(moment)
+                self.queue.put(job, AT_ONCE)
+            else:
+                self._store.changed(job)
+                kept.append((job, result))
+        return kept
 
     def _act(self, job: Tracked, result: Step, now_s: int, slack_s: int) -> None:
         announcer = self._announcer

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from kron.runtime.ports import LoggedJob, Store
 
     Waiting = TypeVar("Waiting", bound="Pending")
+    Moment = tuple[Any, ...]
+    """What a job knows at one moment: its ledger, its plan, and what else its adapter keeps."""
 else:
-    Waiting = None
+    Waiting = Moment = None
 
 
 class Pending:
@@ -120,6 +122,14 @@ class TrackedJob(Generic[Waiting]):
         decisions = result.plan.decisions if result.plan else ()
         self._planned = tuple([(decision.nominal_s, decision.chosen_s) for decision in decisions])
         return result
+
+    def moment(self) -> Moment:
+        """What is known now, for `take_back`."""
+        return self._ledger, self._plan, self._planned
+
+    def take_back(self, moment: Moment) -> None:
+        """A step could not be stored, and nothing has come of it: it never was."""
+        self._ledger, self._plan, self._planned = moment[:3]
 
     def confirm_plan(self, now_s: int) -> None:
         """Drop planned decisions that are due and, made again, come out otherwise.

@@ -17,6 +17,8 @@ class FakeClock(Clock):
         """How often the wall clock was set, by which a timer notices."""
         self._now_ns = from_text(now) * SECOND_NS
         self._monotonic_ns = _UPTIME_NS
+        self._asleep_ns = 0
+        self.synchronised = True
 
     def now_ns(self) -> int:
         return self._now_ns
@@ -24,7 +26,11 @@ class FakeClock(Clock):
     def monotonic_ns(self) -> int:
         return self._monotonic_ns
 
-    boot_ns = monotonic_ns  # this host never sleeps
+    def boot_ns(self) -> int:
+        return self._monotonic_ns + self._asleep_ns
+
+    def is_synchronised(self) -> bool:
+        return self.synchronised
 
     def advance(self, seconds: float) -> None:
         """Let time pass, whether or not anybody looks."""
@@ -40,7 +46,12 @@ class FakeClock(Clock):
         self._now_ns = from_text(instant) * SECOND_NS
         self.changes += 1
 
+    def sleep(self, seconds: float) -> None:
+        """Let the host sleep: its processes notice only that the wall clock was set."""
+        self._asleep_ns += round(seconds * SECOND_NS)
+        self.jump(seconds)
+
     def jump(self, seconds: float) -> None:
-        """Set the wall clock by a difference. A host that was suspended wakes up so, too."""
+        """Set the wall clock by a difference."""
         self._now_ns += round(seconds * SECOND_NS)
         self.changes += 1

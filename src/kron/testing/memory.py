@@ -86,27 +86,29 @@ class MemoryAdapter:
         if not is_proven:
             self._changed[job.name] = job
 
-    def commit(self, jobs: Iterable[MemoryJob], *, starts: bool = False) -> None:
-        """Store these jobs now: all of them or none."""
+    def commit(self, jobs: Iterable[MemoryJob], *, starts: bool = False) -> bool:
+        """Store these jobs now: all of them or none, and then the adapter ends."""
         texts = {}
         for job in jobs:
             assert job.ledger is not None
             self._changed.pop(job.name, None)
             texts[job.name] = json.dumps(ledger_to_json(job.ledger))
         if not texts:
-            return
+            return True
         if self.world.fails(FaultKind.STORE_FAILS):
             raise StoreError("no room")
         if self.world.fails(FaultKind.STORE_SLOW):
             self.world.clock.advance(SLOW_S)
         self.world.ledgers |= texts
         self.world.effects.happened()
+        return True
 
-    def flush(self) -> None:
+    def flush(self) -> bool:
         self.commit(list(self._changed.values()))
         unsaid, self._unsaid = self._unsaid, []
         for announce in unsaid:
             announce()
+        return True
 
     # The executor
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import time
+
+_TIME_ERROR = 5
+_TIMEX_BYTES = 512
+"""More than the structure of adjtimex has on any machine."""
 
 
 class Clock:
@@ -19,3 +24,9 @@ class Clock:
     def boot_ns(self) -> int:
         """The same, but it also counts the time for which the host sleeps."""
         return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+
+    def is_synchronised(self) -> bool:
+        """Whether the kernel says that something keeps the wall clock right, or does not know."""
+        # All zeros: nothing is set, only asked for.
+        state: int = ctypes.CDLL(None).adjtimex(ctypes.create_string_buffer(_TIMEX_BYTES))
+        return state != _TIME_ERROR

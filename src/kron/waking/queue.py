@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 else:
     Member = None
 
+AT_ONCE = 0
+"""When to wake a member that is to be woken whatever the clock says."""
 _FEW = 64
 
 

@@ -57,7 +57,7 @@ def test_what_is_committed_is_loaded(store: StateStore, directory: Path, count: 
     assert [store.load(value.identity) for value in states] == states
     store.write_back()
     assert sorted(os.listdir(directory)) == sorted(  # noqa: PTH208
-        ["krond.pid", "runs", *(file_name(value.identity) for value in states)]
+        ["ballast", "krond.pid", "runs", *(file_name(value.identity) for value in states)]
     )
     assert store.load_all().states == {value.identity: value for value in states}
 
@@ -69,7 +69,7 @@ def test_a_job_never_seen_has_no_state(store: StateStore) -> None:
 
 def test_committing_nothing_touches_nothing(store: StateStore, directory: Path) -> None:
     store.commit([])
-    assert sorted(os.listdir(directory)) == ["krond.pid", "runs"]  # noqa: PTH208
+    assert sorted(os.listdir(directory)) == ["ballast", "krond.pid", "runs"]  # noqa: PTH208
 
 
 @pytest.mark.parametrize("count", [1, FEW])
@@ -97,7 +97,14 @@ def test_files_and_directories_are_closed_to_others(store: StateStore, directory
         str(path.relative_to(directory)): stat.S_IMODE(path.stat().st_mode)
         for path in [directory, *directory.rglob("*")]
     }
-    assert modes == {".": 0o700, "krond.pid": 0o600, "runs": 0o700, "runs/run": 0o600, NAME: 0o600}
+    assert modes == {
+        ".": 0o700,
+        "ballast": 0o600,
+        "krond.pid": 0o600,
+        "runs": 0o700,
+        "runs/run": 0o600,
+        NAME: 0o600,
+    }
 
 
 def test_many_replaced_files_stay_until_settled_and_no_descriptor_is_used_for_it(
@@ -334,7 +341,7 @@ def test_leftovers_of_a_crash_are_removed_and_nothing_else(directory: Path) -> N
         (directory / name).write_bytes(b"half")
     (directory / ".new-2").mkdir()  # cannot be removed, and must not be in the way
     store = StateStore.open(str(directory))
-    assert set(os.listdir(directory)) == {*kept, ".new-2", "krond.pid", "runs"}  # noqa: PTH208
+    assert set(os.listdir(directory)) == {*kept, ".new-2", "ballast", "krond.pid", "runs"}  # noqa: PTH208
     store.commit([state(f"job-{job}") for job in range(3)])
     assert len(store.load_all().states) == 3
     store.close()
@@ -430,7 +437,8 @@ def test_another_directory_put_in_its_place_changes_nothing(
 def test_a_directory_that_was_removed_is_a_persistence_error(
     store: StateStore, directory: Path
 ) -> None:
-    (directory / "krond.pid").unlink()
+    for name in ("krond.pid", "ballast"):
+        (directory / name).unlink()
     (directory / "runs").rmdir()
     directory.rmdir()
     for count in (1, FEW):

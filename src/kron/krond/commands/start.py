@@ -16,8 +16,15 @@ from kron.console.parser import (
     whole_seconds,
 )
 from kron.console.terminal import Terminal
+from kron.core.duration import SECOND_NS, format_duration
 from kron.core.errors import Code, KronError
-from kron.krond.settings import UNLIMITED_RUNS, JobSource, KrondSettings, OnStop
+from kron.krond.settings import (
+    DEFAULT_CLOCK_HOLD_S,
+    UNLIMITED_RUNS,
+    JobSource,
+    KrondSettings,
+    OnStop,
+)
 from kron.krond.state_dir import LOG_NAME, OUTPUT_NAME, add_state_dir, state_dir_of
 from kron.logs.event import Level
 from kron.logs.writer import Format
@@ -74,6 +81,14 @@ def add_arguments(parser: Parser) -> None:
         metavar="DURATION",
         help="how late a run without a deadline may start because the host was busy; "
         f"default: {DEFAULT_SLACK_S}s",
+    )
+    how.add_argument(
+        "--clock-hold",
+        type=whole_seconds,
+        default=DEFAULT_CLOCK_HOLD_S,
+        metavar="DURATION",
+        help="how long to wait before believing a clock that jumped by hours; "
+        f"default: {format_duration(DEFAULT_CLOCK_HOLD_S * SECOND_NS)}, 0s to believe it at once",
     )
     how.add_argument(
         "--max-running",
@@ -148,6 +163,7 @@ def _settings(arguments: Namespace) -> KrondSettings:
         sources=sources,
         node=find_node(arguments.node_id),
         slack_s=arguments.trigger_slack,
+        clock_hold_s=arguments.clock_hold,
         most_running=arguments.max_running or UNLIMITED_RUNS,
         on_stop=OnStop(arguments.on_stop),
         is_once=arguments.once,

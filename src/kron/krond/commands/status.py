@@ -58,6 +58,8 @@ def _lines(answer: dict[str, Any], rows: list[dict[str, Any]], terminal: Termina
     if answer["stopping"]:
         counts.append(terminal.styled("stopping", "bold", "yellow"))
     yield f"krond {answer['version']}, pid {answer['pid']}, up {up}: {', '.join(counts)}"
+    for trouble in answer["troubles"]:
+        yield terminal.styled(trouble["text"], "bold", "red")
     if answer["lost_log_lines"]:
         yield terminal.styled(f"{answer['lost_log_lines']} lines of its log were lost", "red")
     if not rows:

@@ -12,7 +12,7 @@ from kron.krond.control.server import AWAITING, Connection, refusal
 from kron.krond.member import HostMember
 from kron.krond.run import Stage
 from kron.krond.settings import UNLIMITED_RUNS, OnStop
-from kron.krond.state.errors import PersistenceError
+from kron.krond.state.errors import StateLost
 from kron.krond.state.fields import optional_timestamp, record_to_json
 from kron.krond.state.past import COLUMNS
 from kron.krond.state.record import Ended
@@ -47,7 +47,7 @@ class Requests:
                 message = f"the command {quoted(command)} does not exist"
                 raise KronError(Code.CONTROL, message, fix=did_you_mean(command, self._handlers))
             return handler(request, connection)
-        except PersistenceError:
+        except StateLost:
             raise  # that ends krond
         except KronError as error:
             return refusal(error)
@@ -71,6 +71,7 @@ class Requests:
             "waiting": len(daemon.starter.waiting),
             "max_running": None if most == UNLIMITED_RUNS else most,
             "total": len(daemon.roster),
+            "troubles": daemon.troubles(),
             "jobs": [job_status(member) for member in members],
         }
 
@@ -111,6 +112,9 @@ class Requests:
         return {"ok": True, "active": len(self._daemon.supervisor.runs)}
 
     def _forget(self, request: Mapping[str, object], connection: Connection) -> Answer:
+        if request.get("all_ahead") is True:
+            forgotten = [member.entry.identity for member in self._daemon.forget_ahead()]
+            return {"ok": True, "identities": forgotten}
         member = self._daemon.forget(_text(request, "job"))
         return {"ok": True, "identity": member.entry.identity}
 

@@ -8,8 +8,8 @@ import os
 from kron.core.errors import Code, KronError
 
 _REMEDIES = {
-    errno.ENOSPC: "free some space (df shows bytes, df -i inodes), then start krond again",
-    errno.EDQUOT: "raise the quota or free some space, then start krond again",
+    errno.ENOSPC: "free some space (df shows bytes, df -i inodes)",
+    errno.EDQUOT: "raise the quota, or free some space",
     errno.EROFS: "mount it read-write, or name another directory with --state-dir",
     errno.EIO: "see the kernel's log (dmesg): the disk reports errors",
     errno.EACCES: "make krond's user the owner, with mode 0700",
@@ -58,11 +58,20 @@ class PersistenceError(KronError):
         super().__init__(
             Code.STATE_UNWRITABLE,
             f"{what}: {reason}",
-            fix=_REMEDIES.get(
-                number, "fix that, then start krond again: no run was started without a record"
-            ),
+            fix=_REMEDIES.get(number, "fix that: no run is started without a record"),
         )
         self.errno = number
+
+
+class StateLost(KronError):  # noqa: N818 (likewise)
+    """The state directory that krond has open is no longer the one at its path."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            Code.STATE_UNWRITABLE,
+            f"the state directory {path} is lost: {why}",
+            fix="bring it back, then start krond again: its runs go on",
+        )
 
 
 def unreadable(path: str, error: OSError) -> KronError:

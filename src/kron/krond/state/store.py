@@ -17,8 +17,9 @@ from contextlib import ExitStack, suppress
 from kron.core.errors import Code, KronError, quoted
 from kron.core.frozen import Frozen
 from kron.core.instant import to_text
+from kron.krond.state.ballast import Ballast
 from kron.krond.state.directory import Directory
-from kron.krond.state.errors import PersistenceError, StateCorrupt, StateNewer
+from kron.krond.state.errors import PersistenceError, StateCorrupt, StateLost, StateNewer
 from kron.krond.state.fields import MAX_BYTES
 from kron.krond.state.file_replacer import BUNDLE, FileReplacer, unpack
 from kron.krond.state.lock import PID_FILE, Lock, lock
@@ -49,6 +50,7 @@ class StateStore:
         self._runs = runs
         self._lock = locked
         self._replacer = FileReplacer(directory)
+        self.ballast = Ballast(directory)
         self._lost: StateCorrupt | None = None
 
     @classmethod
@@ -119,6 +121,17 @@ class StateStore:
         except OSError as error:
             jobs = "1 job" if len(states) == 1 else f"{len(states):,} jobs"
             raise self._unsaved(jobs, error) from None
+
+    def check_not_lost(self) -> None:
+        """`StateLost` if the directory is gone, or another one is at its path by now."""
+        try:
+            there = os.stat(self.path, follow_symlinks=False)  # noqa: PTH116
+        except FileNotFoundError:
+            raise StateLost(self.path, "it is gone") from None
+        except OSError:
+            return  # a disk that fails may recover
+        if not os.path.samestat(there, os.fstat(self.directory.descriptor)):
+            raise StateLost(self.path, "another one is at its path")
 
     def set_bundle_aside(self) -> StateCorrupt | None:
         """Set aside a bundle that did not read, once states that owe nothing are saved.

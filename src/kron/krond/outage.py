@@ -1,0 +1,49 @@
+"""An outage of the disk: the state cannot be written, so nothing may start.
+
+From the first write that failed until everything is written, krond tries again ever less often.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+
+from kron.core.duration import SECOND_NS
+from kron.krond.host import Host
+from kron.krond.pause import Pause
+from kron.krond.state.writeback import WriteBack
+
+FIRST_RETRY_NS = SECOND_NS
+LONGEST_RETRY_NS = 60 * SECOND_NS
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+
+
+class Outage:
+    def __init__(self, host: Host, writeback: WriteBack, on_change: Callable[[], None]) -> None:
+        self.pause = Pause("state", host, on_change)
+        self._host = host
+        self._writeback = writeback
+        self._delay_ns = FIRST_RETRY_NS
+
+    def look(self) -> None:
+        """Begin to retry, if a write has failed since the last look."""
+        failure = self._writeback.failure
+        if failure is None or self.pause.is_on:
+            return
+        if failure.errno in _NO_ROOM and self._host.store.ballast.drop():
+            self._writeback.retry()  # what ended until now may fit into the room that it gave
+        self.pause.begin(str(failure))
+        self._delay_ns = FIRST_RETRY_NS
+        self._retry_later()
+
+    def _retry_later(self) -> None:
+        self._host.timers.at(self._host.clock.monotonic_ns() + self._delay_ns, self._retry)
+        self._delay_ns = min(2 * self._delay_ns, LONGEST_RETRY_NS)
+
+    def _retry(self) -> None:
+        """Go on if everything can be written, and the ballast too: then there is room again."""
+        if self._writeback.retry() and self._host.store.ballast.take():
+            self._writeback.resume()
+            self.pause.end()
+        else:
+            self._retry_later()
