@@ -21,7 +21,7 @@ FUZZY_TEXTS = (
     "daily around 14:00 utc+9 @win(after,10m)",
     "every 2h @seed(daily,salt=x)",
 )
-NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789/-"
+NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789/-_"
 _AWKWARD = " \t\"\\=@#()%{}$'*;"
 
 

@@ -206,8 +206,8 @@ def test_the_error_of_a_configuration_shows_each_finding(place: Path) -> None:
     assert error.message == "the configuration has 2 errors"
     assert str(error) == (
         f"{place}/none: error: there is no {place}/none [file-missing]\n"
-        f'{path}:1:16: error: "A" is not a name: a name has lower-case letters, digits, / and - '
-        "only (write a) [field-value]\n"
+        f'{path}:1:16: error: "A" is not a name: a name has lower-case letters, digits, /, -, '
+        "_ and . only (write a) [field-value]\n"
         "  0 2 * * * name=A command=b\n"
         "                 ^"
     )

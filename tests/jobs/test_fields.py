@@ -6,13 +6,21 @@ import os
 import subprocess
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kron import Code, KronError, ParseError
-from kron.jobs.fields import FIELDS, LIMIT_FIELDS, REPEATABLE, REQUIRED, STRFTIME_TOKENS
+from kron.jobs.fields import (
+    FIELDS,
+    LIMIT_FIELDS,
+    REPEATABLE,
+    REQUIRED,
+    STRFTIME_TOKENS,
+    plain_name,
+)
 from kron.jobs.quoting import unquoted
 from kron.jobs.task import UNLIMITED, Destination, LimitedResource, Output
 from tests.soak import examples
@@ -32,6 +40,11 @@ VALID = [
     ("name", "team/app-2/x", "team/app-2/x"),
     ("name", "-/-", "-/-"),
     ("command", "/usr/bin/true", "/usr/bin/true"),
+    ("name", "db_backup", "db_backup"),
+    ("name", "_a/b.c-d_", "_a/b.c-d_"),
+    ("name", "backup.sh", "backup.sh"),
+    ("name", "a.", "a."),
+    ("name", "a" * 200, "a" * 200),
     ("command", " a  b ", " a  b "),
     ("command", "é", "é"),
     ("shell", "true", "/bin/sh"),
@@ -89,7 +102,8 @@ VALID = [
     ("description", "nightly dump", "nightly dump"),
 ]
 
-NAME = "is not a name: a name has lower-case letters, digits, / and - only"
+NAME = "is not a name: a name has lower-case letters, digits, /, -, _ and . only"
+DOTS = "is not a name: no part of a name begins with a dot, and it has no two dots in a row"
 ACCOUNT = "is not the name or number of a user or group"
 PATH = "is not an absolute path"
 MASK = "is not an octal file mode"
@@ -106,9 +120,14 @@ INVALID = [
     # field, value, what is marked, the message, the fix
     ("name", "DB", "DB", f'"DB" {NAME}', "write db"),
     ("name", "My Job!", "My Job!", NAME, "write my-job"),
-    ("name", "a_b", "a_b", NAME, "write a-b"),
+    ("name", "Db_Backup.SH", "Db_Backup.SH", NAME, "write db_backup.sh"),
     ("name", "é", "é", NAME, "write it like db-backup"),
-    ("name", "a.b", "a.b", NAME, "write a-b"),
+    ("name", ".a", ".a", DOTS, "write a"),
+    ("name", "..", "..", DOTS, "write it like db-backup"),
+    ("name", "a/../b", "a/../b", DOTS, "write a/b"),
+    ("name", "a/.b", "a/.b", DOTS, "write a/b"),
+    ("name", "a..b", "a..b", DOTS, "write a.b"),
+    ("name", "a" * 201, "a" * 201, "the name is longer than 200 characters", "shorten it"),
     ("name", "", "", NAME, "write it like db-backup"),
     ("name", "a\n", "a\n", '"a\\x0a" is not a name', "write a"),
     ("command", "", "", "the command is empty", "name a program, such as /usr/bin/true"),
@@ -302,3 +321,17 @@ def test_the_path_of_a_run_does_not_depend_on_the_zone_or_language_of_the_host()
         for zone, locale in (("UTC", "C"), ("America/New_York", "fr_FR.UTF-8"))
     }
     assert len(shown) == 1
+
+
+@examples(300)
+@given(st.text(st.characters(), max_size=30))
+def test_a_plain_name_is_a_name_or_nothing(text: str) -> None:
+    plain = plain_name(text)
+    assert not plain or FIELDS["name"].read(plain) == plain
+
+
+@pytest.mark.parametrize("name", ["db_backup", "a.b", "_", "a./b"])
+def test_no_name_leads_out_of_a_directory_or_hides_there(name: str) -> None:
+    path = FIELDS["stdout"].read("file:/l/{name}").path_at(START, name=name, period_id="p")
+    assert os.path.normpath(path) == path
+    assert str(Path(path).parent) == "/l"

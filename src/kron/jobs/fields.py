@@ -19,7 +19,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_NAME = re.compile(r"[a-z0-9/-]++")
+LONGEST_NAME = 200
+_NAME = re.compile(r"(?!\.)(?!.*(?:\.\.|/\.))[a-z0-9/_.-]++")
+"""No part of a name is hidden, or leads up, where it becomes a part of a file's name."""
 _ACCOUNT = r"[A-Za-z0-9_.][A-Za-z0-9_.-]*+\$?"
 _VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*+"
 _SIZE = r"([0-9]{1,18})([KMGT]?)"
@@ -39,17 +41,22 @@ class LineField(Frozen):
 
 def plain_name(text: str) -> str:
     """A name for a job, made from any text: a valid name as it is, '' if nothing is left."""
-    if _NAME.fullmatch(text):
-        return text
-    return re.sub(r"[^a-z0-9/-]+", "-", text[:200].lower()).strip("-")
+    if _NAME.fullmatch(text[:LONGEST_NAME]):
+        return text[:LONGEST_NAME]
+    plain = re.sub(r"[^a-z0-9/_.-]+", "-", text[:LONGEST_NAME].lower())
+    return re.sub(r"(?<=/)\.+/?|\.(?=\.)", "", plain).strip("-.")
 
 
 def _read_name(text: str) -> str:
-    if _NAME.fullmatch(text):
+    if _NAME.fullmatch(text) and len(text) <= LONGEST_NAME:
         return text
     plain = plain_name(text)
     fix = f"write {plain}" if plain else "write it like db-backup"
-    rule = "a name has lower-case letters, digits, / and - only"
+    if len(text) > LONGEST_NAME:
+        raise _error(text, f"the name is longer than {LONGEST_NAME} characters", "shorten it")
+    rule = "a name has lower-case letters, digits, /, -, _ and . only"
+    if re.fullmatch(r"[a-z0-9/_.-]+", text):
+        rule = "no part of a name begins with a dot, and it has no two dots in a row"
     raise _error(text, f"{quoted(text)} is not a name: {rule}", fix)
 
 
