@@ -84,6 +84,8 @@ def optional_fields() -> st.SearchStrategy[tuple[tuple[str, str], ...]]:
         "umask": st.integers(0, 0o777).flatmap(
             lambda mask: st.sampled_from([f"{mask:o}", f"{mask:03o}", f"0{mask:03o}"])
         ),
+        "env_file": st.builds("{}{}".format, st.sampled_from(["", "-"]), paths),
+        "environment": st.sampled_from(["inherit", "clean"]),
         "timeout": duration_texts(2**63 - 1, least_ns=1),
         "grace": duration_texts(2**63 - 1),
         "stdout": outputs,

@@ -22,7 +22,7 @@ from kron.jobs.fields import (
     plain_name,
 )
 from kron.jobs.quoting import unquoted
-from kron.jobs.task import UNLIMITED, Destination, LimitedResource, Output
+from kron.jobs.task import UNLIMITED, Destination, EnvFile, LimitedResource, Output
 from tests.soak import examples
 
 SECOND_NS = 10**9
@@ -39,12 +39,12 @@ VALID = [
     ("name", "0", "0"),
     ("name", "team/app-2/x", "team/app-2/x"),
     ("name", "-/-", "-/-"),
-    ("command", "/usr/bin/true", "/usr/bin/true"),
     ("name", "db_backup", "db_backup"),
     ("name", "_a/b.c-d_", "_a/b.c-d_"),
     ("name", "backup.sh", "backup.sh"),
     ("name", "a.", "a."),
     ("name", "a" * 200, "a" * 200),
+    ("command", "/usr/bin/true", "/usr/bin/true"),
     ("command", " a  b ", " a  b "),
     ("command", "é", "é"),
     ("shell", "true", "/bin/sh"),
@@ -66,6 +66,10 @@ VALID = [
     ("env", "LANG=C", ("LANG", "C")),
     ("env", "A=", ("A", "")),
     ("env", "_a1=x=y z", ("_a1", "x=y z")),
+    ("env_file", "/etc/default/my app", EnvFile("/etc/default/my app")),
+    ("env_file", "-/x", EnvFile("/x", may_lack=True)),
+    ("environment", "inherit", True),
+    ("environment", "clean", False),
     ("timeout", "2h", 7_200 * SECOND_NS),
     ("timeout", "1ns", 1),
     ("timeout", "1h30m", 5_400 * SECOND_NS),
@@ -158,6 +162,10 @@ INVALID = [
     ("env", "1A=x", "1A=x", VARIABLE, ""),
     ("env", "A B=x", "A B=x", VARIABLE, ""),
     ("env", "é=x", "é=x", VARIABLE, ""),
+    ("env_file", "app.env", "app.env", f'"app.env" {PATH}', "begin it with /"),
+    ("env_file", "-app.env", "-app.env", f'"app.env" {PATH}', "begin it with /"),
+    ("env_file", "--/app.env", "--/app.env", PATH, ""),
+    ("environment", "none", "none", '"none" is not inherit or clean', ""),
     ("timeout", "0", "0", "a timeout of 0 would stop every run", "leave it out"),
     ("timeout", "0h0m", "0h0m", "a timeout of 0 would stop every run", ""),
     ("timeout", "2", "2", 'the duration "2" ends without a unit', "2s for seconds"),

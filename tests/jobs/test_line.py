@@ -105,6 +105,7 @@ def test_what_a_line_leaves_out_is_as_krond_has_it() -> None:
     assert task.grace_ns == DEFAULT_GRACE_NS == 10 * 10**9
     assert task.stdout == task.stderr == Output(Destination.INHERIT)
     assert task.limits == ()
+    assert (task.env_file, task.inherits_env) == (None, True)
     assert read(HEAD).description == ""
 
 
@@ -197,6 +198,9 @@ def test_a_random_line_says_what_it_was_made_from(line: Line) -> None:
     assert task.umask == (int(only("umask"), 8) if only("umask") else None)
     assert task.nice == (int(only("nice")) if only("nice") else None)
     assert task.env == tuple(tuple(value.split("=", 1)) for value in line.values("env"))
+    env_file = task.env_file and f"{'-' if task.env_file.may_lack else ''}{task.env_file.path}"
+    assert (env_file or "") == only("env_file")
+    assert task.inherits_env == (only("environment") != "clean")
     assert written(task.stdout) == only("stdout", "inherit")
     assert written(task.stderr) == only("stderr", "inherit")
     assert task.timeout_ns == (kron.parse_duration(only("timeout")) if only("timeout") else None)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from kron.core.duration import parse_duration
 from kron.core.errors import Code, ParseError, is_showable, quoted
 from kron.core.frozen import Frozen
-from kron.jobs.task import DEFAULT_SHELL, UNLIMITED, Destination, LimitedResource, Output
+from kron.jobs.task import DEFAULT_SHELL, UNLIMITED, Destination, EnvFile, LimitedResource, Output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,6 +87,13 @@ def _read_variable(text: str) -> tuple[str, str]:
     raise _error(text, f"{quoted(text)} is not NAME=value", fix)
 
 
+def _read_env_file(text: str) -> EnvFile:
+    path = text.removeprefix("-")
+    if path.startswith("/"):
+        return EnvFile(path, may_lack=path != text)
+    raise _error(text, f"{quoted(path)} is not an absolute path", "begin it with /")
+
+
 def _read_timeout(text: str) -> int:
     timeout_ns = parse_duration(text)
     if timeout_ns:
@@ -147,6 +154,9 @@ _read_count = _matching(
     "a number, nor unlimited",
     as_value=lambda text: UNLIMITED if text == "unlimited" else int(text),
 )
+_read_environment = _matching(
+    "inherit|clean", "inherit or clean", as_value=lambda text: text == "inherit"
+)
 _read_nice = _matching("-?[01]?[0-9]|-20", "a niceness from -20 to 19", as_value=int)
 
 FIELDS = {
@@ -170,6 +180,18 @@ FIELDS = {
         LineField("cwd", _read_directory, "/srv/app", "the directory to run in"),
         LineField("umask", _read_umask, "027", "the file mode mask, octal"),
         LineField("env", _read_variable, "LANG=C", "an environment variable; repeatable"),
+        LineField(
+            "env_file",
+            _read_env_file,
+            "/etc/default/app",
+            "a file of variables, read at each start; with a `-` before it, it may be missing",
+        ),
+        LineField(
+            "environment",
+            _read_environment,
+            "clean",
+            "`inherit` (default): krond's own variables; `clean`: none of them",
+        ),
         LineField("timeout", _read_timeout, "2h", "stop the run after this long"),
         LineField("grace", parse_duration, "30s", "how long after TERM comes KILL; default 10s"),
         LineField(

@@ -40,7 +40,10 @@ _STRAY_PIECE = re.compile(rf'[^ \t"]++|{STRING}')
 _CHARACTER = re.compile(r"\\?.")
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
 _FIRST_FIELD = re.compile(r"([ \t])[A-Za-z_][A-Za-z0-9_]*+=").search
-_ALIKE = ("command", "argv", "shell", "user", "group", "cwd", "umask", "stdout", "stderr", "nice")
+_ALIKE = (
+    *("command", "argv", "shell", "user", "group", "cwd", "umask", "env_file"),
+    *("stdout", "stderr", "nice"),
+)
 """What a task has as the line says it."""
 _EXAMPLE = 'command="/usr/bin/backup --all"'
 _IMPORT = "krontab import turns a crontab into krontab lines"
@@ -283,6 +286,7 @@ def _task(values: dict[str, Any]) -> Task:
         env=tuple(values.get("env", {}).items()),
         timeout_ns=values.get("timeout"),
         grace_ns=values.get("grace", DEFAULT_GRACE_NS),
+        inherits_env=values.get("environment", True),
         limits=tuple(limits),
         **alike,
     )

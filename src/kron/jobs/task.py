@@ -11,6 +11,9 @@ from kron.core.frozen import Frozen
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """The search path for the program of a run whose environment has no PATH."""
 
+CLEAN_PATH = "/usr/bin:/bin"
+"""The PATH of a run that does not inherit krond's environment, as cron has it."""
+
 DEFAULT_SHELL = "/bin/sh"
 DEFAULT_GRACE_NS = 10 * SECOND_NS
 
@@ -40,6 +43,13 @@ class Output(Frozen):
         return dated.replace("{name}", name.replace("/", "-")).replace("{period}", period_id)
 
 
+class EnvFile(Frozen):
+    """A file of environment variables, in the format of systemd's EnvironmentFile=."""
+
+    path: str
+    may_lack: bool = False
+
+
 class LimitedResource(StrEnum):
     NOFILE = "nofile"
     NPROC = "nproc"
@@ -65,8 +75,11 @@ class Task(Frozen):
     """Whether a run starts in / if its directory does not exist, as with cron."""
     umask: int | None = None
     env: tuple[tuple[str, str], ...] = ()
+    env_file: EnvFile | None = None
+    """Its variables come before those of `env`."""
     inherits_env: bool = True
-    """Whether a run inherits krond's environment. A job of a crontab does not."""
+    """Whether a run inherits krond's environment. If not, as for the jobs of a crontab, it begins
+    with the variables that cron gives to every job."""
     stdin: str | None = None
     """The run's standard input, from the `%` of a crontab. None: /dev/null."""
     timeout_ns: int | None = None

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import pwd
 import stat
 from collections.abc import Mapping
+from contextlib import suppress
 
 from kron.core.instant import to_datetime, to_text
-from kron.jobs.task import Destination, Output
+from kron.jobs.task import CLEAN_PATH, DEFAULT_SHELL, Destination, Output, Task
 from kron.krond.process.account import Account, find_account
+from kron.krond.process.env_file import EnvFiles
 from kron.krond.process.failure import StartError
 from kron.krond.process.launch import Launch, launch
 from kron.krond.process.output import open_output, open_relay, open_syslog
@@ -29,6 +32,7 @@ class Surroundings:
             name: value for name, value in environment.items() if name not in _OF_A_PERIOD
         }
         self._open_files = open_files
+        self._env_files = EnvFiles()
         self._null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
 
     def start(self, pending: PendingRun, proof: str, now_s: int) -> tuple[int, list[int]]:
@@ -38,7 +42,7 @@ class Surroundings:
         streams = _Streams(pending, account, now_s, self._null)
         try:
             stdin, stdout, stderr = streams.open()
-            env = self._environment_of(pending)
+            env = self._environment_of(pending, account, now_s)
             what = Launch(task, env, proof, account, stdin, stdout, stderr, self._open_files)
             return launch(what), streams.loggers
         except StartError as error:
@@ -47,10 +51,16 @@ class Surroundings:
         finally:
             streams.close()
 
-    def _environment_of(self, pending: PendingRun) -> dict[bytes, bytes]:
+    def _environment_of(
+        self, pending: PendingRun, account: Account | None, now_s: int
+    ) -> dict[bytes, bytes]:
         entry, record = pending.member.entry, pending.record
-        variables = dict(self._environment) if entry.task.inherits_env else {}
-        for name, value in entry.task.env:
+        task = entry.task
+        inherited = self._environment if task.inherits_env else clean_environment(task, account)
+        variables = dict(inherited)
+        if task.env_file is not None:
+            variables.update(self._env_files.variables(task.env_file, account, now_s))
+        for name, value in task.env:
             variables[os.fsencode(name)] = os.fsencode(value)
         variables[b"KRON_RUN_ID"] = pending.run_id.encode()
         variables[b"KRON_JOB"] = entry.name.encode()
@@ -58,6 +68,31 @@ class Surroundings:
             variables[b"KRON_PERIOD"] = to_text(record.nominal_s).encode()
             variables[b"KRON_CHOSEN"] = to_text(record.chosen_s).encode()
         return variables
+
+
+def clean_environment(task: Task, account: Account | None) -> dict[bytes, bytes]:
+    """What cron gives to every job: HOME, LOGNAME and USER of the run's user, a SHELL and a PATH.
+
+    Empty if the task sets all of them itself, as a job of a crontab does.
+    """
+    if {name for name, _ in task.env}.issuperset(("HOME", "LOGNAME", "USER", "SHELL", "PATH")):
+        return {}
+    uid = os.geteuid() if account is None else account.uid
+    name, home = str(uid), "/"
+    with suppress(KeyError):
+        entry = _passwd(task.user, uid)
+        name, home = entry.pw_name, entry.pw_dir
+    values = {"HOME": home, "LOGNAME": name, "USER": name}
+    values |= {"SHELL": DEFAULT_SHELL, "PATH": CLEAN_PATH}
+    return {name.encode(): os.fsencode(value) for name, value in values.items()}
+
+
+def _passwd(user: str, uid: int) -> pwd.struct_passwd:
+    """The entry by name, because several names may share a number; else by number."""
+    try:
+        return pwd.getpwnam(user)
+    except KeyError:
+        return pwd.getpwuid(uid)
 
 
 class _Streams:

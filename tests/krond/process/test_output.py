@@ -22,6 +22,7 @@ from kron.krond.process import output
 from kron.krond.process.account import Account
 from kron.krond.process.failure import StartError
 from kron.krond.process.output import open_output
+from kron.krond.process.walk import open_by_steps
 from tests.krond.process.expected import needs_root
 from tests.krond.process.scene import (
     GROUP,
@@ -311,14 +312,14 @@ class TestOfSomebodyElse:
     ) -> None:
         """Somebody with krond's effective user could slow it down for good in that moment."""
         seen: list[list[str]] = []
-        walk = output._walk
+        walk = open_by_steps
 
-        def looking(path: bytes, trusted: frozenset[int]) -> int:
+        def looking(path: bytes, flags: int, trusted: frozenset[int], whose: str) -> int:
             lines = Path("/proc/thread-self/status").read_text().splitlines()
             seen.extend(line.split() for line in lines if line.startswith(("Uid:", "Gid:")))
-            return walk(path, trusted)
+            return walk(path, flags, trusted, whose)
 
-        monkeypatch.setattr(output, "_walk", looking)
+        monkeypatch.setattr(output, "open_by_steps", looking)
         write(home.path / "log", ACCOUNT)
         assert seen == [
             ["Uid:", "0", "0", "0", str(USER)],
@@ -355,7 +356,7 @@ def test_want_of_room_is_not_for_good(
     def broken(*_: object) -> int:
         raise OSError(error, os.strerror(error))
 
-    monkeypatch.setattr(output, "_walk", broken)
+    monkeypatch.setattr(output, "open_by_steps", broken)
     with pytest.raises(StartError) as caught:
         open_output("/var/log/job", None, None)
     assert caught.value.for_good == for_good

@@ -14,9 +14,8 @@ from kron.core.zone import load_zone
 from kron.jobs.crontab.line import Setting
 from kron.jobs.crontab.local import plain_zone
 from kron.jobs.crontab.note import NoteCode, Notes
-from kron.jobs.task import DEFAULT_SHELL
+from kron.jobs.task import CLEAN_PATH, DEFAULT_SHELL
 
-DEFAULT_PATH = "/usr/bin:/bin"
 LOGIN = ("LOGNAME", "USER")
 """Variables that a crontab cannot set."""
 
@@ -129,7 +128,7 @@ class Environment:
         if home is None and user:
             home = self._home_of(user)
             self._note_home(user, home, place, notes)
-        variables = {"SHELL": self.shell, "PATH": self._settings.get("PATH", DEFAULT_PATH)}
+        variables = {"SHELL": self.shell, "PATH": self._settings.get("PATH", CLEAN_PATH)}
         if home is not None:
             variables["HOME"] = home
         if user:

@@ -1,8 +1,7 @@
 """Where a run's output goes: a file that is opened with the rights of its user, syslog, a relay.
 
-The path may lead through directories that the user owns and can replace with links at any moment.
-So the path is walked one name at a time, with the user's own rights, and a link is followed only if
-it belongs to root or to that user: no file is opened that the user could not open.
+The path is walked with the user's own rights, and a link is followed only if it belongs to root or
+to that user: no file is opened that the user could not open.
 """
 
 from __future__ import annotations
@@ -12,22 +11,16 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from errno import EDQUOT, EINVAL, EISDIR, ELOOP, ENOENT, ENOSPC, ENOTDIR, ENXIO
+from errno import EDQUOT, EINVAL, EISDIR, ENOENT, ENOSPC, ENXIO
 
 from kron.core.errors import quoted, visible
 from kron.krond.process.account import Account
 from kron.krond.process.child import as_bytes, find_program, seal, search_path, sources, spawn
 from kron.krond.process.failure import PASSING, NotStarted, StartError, error_number
 from kron.krond.process.kernel import become_for_files
+from kron.krond.process.walk import open_by_steps
 
-MOST_LINKS = 40
-
-_ITSELF = os.O_NOFOLLOW | os.O_CLOEXEC
-_DIRECTORY = os.O_PATH | os.O_DIRECTORY | _ITSELF
-_ENTRY = os.O_PATH | _ITSELF
-# Non-blocking, so that neither a pipe without a reader nor a lease can block krond.
-_OUTPUT = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOCTTY | os.O_NONBLOCK | _ITSELF
-_MODE = 0o666
+_OUTPUT = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 _FULL = frozenset({ENOSPC, EDQUOT})
 _STUCK = 70  # as kron.krond.program has it
 """The exit status of a krond that could not get its own rights back."""
@@ -40,7 +33,8 @@ def open_output(path: str, account: Account | None, umask: int | None) -> int:
         if not path.startswith("/"):
             raise OSError(EINVAL, "it is not an absolute path")
         with _rights_of(account), _mask(umask):
-            descriptor = _walk(as_bytes(path), frozenset({0, user_id}))
+            whose = "root or the run's user"
+            descriptor = open_by_steps(as_bytes(path), _OUTPUT, frozenset({0, user_id}), whose)
         return _checked(descriptor)
     except (OSError, ValueError) as error:
         number = error_number(error)
@@ -100,53 +94,6 @@ def _spawn_helper(program: bytes, words: Sequence[str], reading: int, target: in
             return spawn(program, argv, {b"PATH": search_path(os.environb)}, descriptors)
     finally:
         os.close(nowhere)
-
-
-def _walk(path: bytes, trusted: frozenset[int]) -> int:
-    """Open the file at `path`, one directory after the other."""
-    names = path.split(b"/")[::-1]
-    links = 0
-    directory = os.open(b"/", _DIRECTORY)
-    try:
-        while True:
-            name = names.pop() or b"."
-            flags = _DIRECTORY if names else _OUTPUT
-            try:
-                opened = os.open(name, flags, _MODE, dir_fd=directory)
-            except OSError as error:
-                if error.errno not in (ENOTDIR, ELOOP):
-                    raise
-                target = _target(name, directory, trusted)
-                links += 1
-                if links > MOST_LINKS:
-                    text = f"more than {MOST_LINKS} symbolic links lead to it"
-                    raise OSError(ELOOP, text) from None
-                names += target.split(b"/")[::-1]
-                if not target.startswith(b"/"):
-                    continue
-                opened = os.open(b"/", _DIRECTORY)
-            else:
-                if flags == _OUTPUT:
-                    return opened
-            os.close(directory)
-            directory = opened
-    finally:
-        os.close(directory)
-
-
-def _target(name: bytes, directory: int, trusted: frozenset[int]) -> bytes:
-    """The target of a link, read from the same link whose owner was checked."""
-    entry = os.open(name, _ENTRY, dir_fd=directory)
-    try:
-        status = os.fstat(entry)
-        if not stat.S_ISLNK(status.st_mode):
-            raise OSError(ENOTDIR, os.strerror(ENOTDIR))
-        if status.st_uid not in trusted:
-            text = f"a symbolic link in its path belongs to user {status.st_uid}"
-            raise OSError(ELOOP, f"{text}, not to root or the run's user")
-        return os.readlink(b"", dir_fd=entry)
-    finally:
-        os.close(entry)
 
 
 def _checked(descriptor: int) -> int:
