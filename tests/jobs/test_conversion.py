@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+import tracemalloc
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise, takewhile
 from pathlib import Path
@@ -30,9 +31,10 @@ from kron.jobs.crontab.conversion import (
     convert,
     proposed_ns,
 )
-from kron.jobs.crontab.environment import LOGIN, MOST_VARIABLES, OF_CRON
+from kron.jobs.crontab.environment import LOGIN, OF_CRON
 from kron.jobs.crontab.names import name_of
 from kron.jobs.crontab.note import NoteCode
+from kron.jobs.defaults import MOST_VARIABLES
 from kron.jobs.document import KEPT_FINDINGS, Document, read_document
 from kron.jobs.entry import Entry
 from kron.jobs.task import Task
@@ -66,17 +68,36 @@ def read_back(conversion: Conversion, path: str = "/etc/krond.d/all.kron") -> Do
     return document
 
 
-def carried(task: Task) -> Task:
-    """A task without what a krontab line leaves to cron.
+def variables(task: Task) -> dict[str, str]:
+    """What a run of a task finds in its environment, without what krond adds to every run.
 
-    No line can say that krond's environment is not inherited, nor that / will do where the
-    directory is missing: docs/crontab.md tells so.
+    tests/krond/test_env_files.py holds a real krond to the first lines.
     """
-    assert (task.inherits_env, task.cwd_may_lack) == (False, True)
-    env = tuple(
-        (name, value) for name, value in task.env if name not in OF_CRON or name in task.command
-    )
-    return task.replace(env=env, inherits_env=True, cwd_may_lack=False)
+    assert not task.inherits_env
+    found = {"SHELL": "/bin/sh", "PATH": "/usr/bin:/bin"}
+    if task.user:
+        found |= {"LOGNAME": task.user, "USER": task.user}
+    if home := HOMES.get(task.user):
+        found["HOME"] = home
+    return found | dict(task.env)
+
+
+def carried(task: Task) -> dict[str, str]:
+    """The variables of a job of a crontab that a krontab line carries over."""
+    return {
+        name: value
+        for name, value in variables(task).items()
+        if (name not in OF_CRON or name in task.command)
+        and re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name)
+    }
+
+
+def plain(task: Task) -> Task:
+    """A task without its variables, and without what no line can say.
+
+    That is that / will do where the directory is missing: docs/crontab.md tells so.
+    """
+    return task.replace(env=(), cwd_may_lack=False)
 
 
 def fed(task: Task) -> Task:
@@ -88,10 +109,12 @@ def assert_same(before: list[Entry], after: list[Entry]) -> None:
     assert [entry.name for entry in after] == [entry.name for entry in before]
     for old, new in zip(before, after, strict=True):
         assert new.schedule == old.schedule
+        assert variables(new.task) == carried(old.task)
+        assert old.task.cwd_may_lack
         if old.task.stdin is None:
-            assert new.task == carried(old.task)
+            assert plain(new.task) == plain(old.task)
         else:
-            assert fed(new.task) == fed(carried(old.task))
+            assert fed(plain(new.task)) == fed(plain(old.task))
 
 
 # --- faithful
@@ -149,16 +172,12 @@ def test_any_crontab_reads_back_as_the_same_jobs(
         assert new.schedule.replace(window=old.schedule.window) == old.schedule
         if old.task.stdin is None:
             assert new.task.argv == old.task.argv
-        carried_over = [
-            (name, value)
-            for name, value in carried(old.task).env
-            if re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name)
-        ]
         if environment:
-            assert new.task.env == tuple(carried_over)
+            assert variables(new.task) == carried(old.task)
             assert new.task.cwd == old.task.cwd
         else:
-            assert set(new.task.env) <= set(carried_over)
+            assert new.task.inherits_env
+            assert set(new.task.env) <= set(carried(old.task).items())
     noted = {note.line for note in conversion.notes}
     for line in crontab.lines:
         if line.omitted and not line.findings:
@@ -187,9 +206,47 @@ def test_a_setting_for_cron_stays_with_a_command_that_names_it(environment: bool
 def test_utc_needs_no_zone_and_every_other_zone_is_said() -> None:
     crontab = read_text("0 3 * * * a\nCRON_TZ=Asia/Tokyo\n0 3 * * * b\n")
     assert [line.split(" name=")[0] for line in convert(crontab).lines] == [
-        "0 3 * * * @policy(concurrency=allow)",
-        "0 3 * * * @tz(Asia/Tokyo) @policy(concurrency=allow)",
+        "defaults: @policy(concurrency=allow) shell=true environment=clean",
+        "0 3 * * *",
+        "0 3 * * * @tz(Asia/Tokyo)",
     ]
+
+
+def test_the_defaults_take_the_place_of_the_settings() -> None:
+    text = "0 1 * * * a\nA=1\nB=2\n# c\n0 3 * * * c\n0 4 * * * d\nA=2\n0 5 * * * e\nC=3\n"
+    assert [line.split(" command=")[0] for line in convert(read_text(text)).lines] == [
+        "defaults: @policy(concurrency=allow) shell=true environment=clean",
+        "0 1 * * * name=a",
+        "defaults: @policy(concurrency=allow) shell=true env=A=1 env=B=2 environment=clean",
+        "# c",
+        "0 3 * * * name=c",
+        "0 4 * * * name=d",
+        "defaults: @policy(concurrency=allow) shell=true env=A=2 env=B=2 environment=clean",
+        "0 5 * * * name=e",
+    ]
+
+
+def test_defaults_that_no_line_could_hold_are_not_written() -> None:
+    settings = "".join(f"A{number}={'x' * 900}\n" for number in range(80))
+    conversion = convert(read_text(f"0 1 * * * a\n{settings}0 1 * * * b\n"))
+    assert conversion.lines[2] == "defaults:"
+    assert conversion.lines[3].endswith("[cron-long-line]")
+    assert [entry.name for entry in read_back(conversion).entries] == ["a"]
+
+
+@pytest.mark.heavy
+def test_many_jobs_with_many_settings_cost_little() -> None:
+    settings = "".join(f"A{number}=x\n" for number in range(2_000))
+    jobs = "".join(f"0 1 * * * {('root', 'alice')[number % 2]} x\n" for number in range(20_000))
+    crontab = read_text(settings + jobs, owner=None)
+    tracemalloc.start()
+    try:
+        conversion = convert(crontab)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(conversion.lines) == 20_001
+    assert peak < 100 * 2**20
 
 
 # --- what is left, and what is not
@@ -198,9 +255,10 @@ def test_utc_needs_no_zone_and_every_other_zone_is_said() -> None:
 def test_comments_and_blank_lines_keep_their_places() -> None:
     text = "# head\n\nA=1\n# about a\n0 3 * * * a\n\t\n  # tail\n"
     lines = convert(read_text(text)).lines
-    assert [line.split(" ")[0] if "name=" in line else line for line in lines] == [
+    assert [line.split(" ")[0] if " name=" in line else line for line in lines] == [
         "# head",
         "",
+        "defaults: @policy(concurrency=allow) shell=true env=A=1 environment=clean",
         "# about a",
         "0",
         "\t",
@@ -241,14 +299,14 @@ def test_a_line_that_would_be_too_long_is_left_out() -> None:
     written = "'" + "\\ " * 30_000 + "'"
     conversion = convert(read_text(f"* * * * * echo {written}\n* * * * * echo\n"))
     assert [note.code for note in conversion.notes] == [NoteCode.LONG_LINE]
-    assert conversion.lines[0].endswith(" [cron-long-line]")
-    assert [entry.line for entry in read_back(conversion).entries] == [2]
+    assert conversion.lines[1].endswith(" [cron-long-line]")
+    assert [entry.line for entry in read_back(conversion).entries] == [3]
 
 
 def test_what_no_krontab_file_could_hold_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conversion_module, "DEFAULT_LIMITS", kron.Limits(file_bytes=500))
     with pytest.raises(KronError) as caught:
-        convert(read_text("* * * * * y\n" * 10))
+        convert(read_text("* * * * * y\n" * 30))
     assert caught.value.code is Code.LIMIT
 
 
@@ -263,7 +321,10 @@ def test_run_parts_is_carried_over_with_advice() -> None:
 
 def run(task: Task, home: Path) -> tuple[int, str]:
     """What a task says and how it ends, run as krond would, in a home of the test's own."""
-    env = {name: value.replace("/home/alice", os.fspath(home)) for name, value in task.env}
+    env = {
+        name: value.replace("/home/alice", os.fspath(home))
+        for name, value in variables(task).items()
+    }
     finished = subprocess.run(
         task.argv,
         input=task.stdin or "",

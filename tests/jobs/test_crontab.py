@@ -21,11 +21,11 @@ from kron.jobs.crontab.crontab import (
     owner_of,
     read_crontab,
 )
-from kron.jobs.crontab.environment import MOST_VARIABLES
 from kron.jobs.crontab.line import read_setting, split_command
 from kron.jobs.crontab.local import system_zone
 from kron.jobs.crontab.names import Names, name_of
 from kron.jobs.crontab.note import NoteCode
+from kron.jobs.defaults import MOST_VARIABLES
 from kron.jobs.document import KEPT_FINDINGS
 from kron.jobs.entry import Entry
 from kron.jobs.finding import Finding, Severity

@@ -14,11 +14,15 @@ import pytest
 from kron import KronError, Limits, ParseError
 from kron.core.errors import SHOWN_PROBLEMS
 from kron.jobs.configuration import SYSTEM_DIRECTORY, USER_DIRECTORY, ConfigurationError
+from kron.jobs.defaults import MOST_VARIABLES, OF_ONE_JOB
 from kron.jobs.document import KEPT_FINDINGS, read_document
-from kron.jobs.fields import FIELDS, STRFTIME_TOKENS
+from kron.jobs.fields import FIELDS, LONGEST_NAME, STRFTIME_TOKENS
 from kron.jobs.identity import find_node, identity_of
 from kron.jobs.line import LineReader
 from kron.jobs.source import FileAccess, read_file
+from kron.jobs.task import CLEAN_PATH
+from kron.krond.process.env_file import LONGEST_BYTES
+from kron.krond.process.env_file import MOST_VARIABLES as MOST_VARIABLES_OF_A_FILE
 from tests.jobs import test_source as situations
 from tests.jobs.test_source import WITHOUT_PRIVILEGES, made, needs_root, public_place, told_by
 from tests.test_docs import blocks, page, rows
@@ -111,6 +115,27 @@ def test_the_errors_are_shown_as_they_are_printed() -> None:
 @pytest.mark.parametrize(("line", "message"), table("| line | message |"))
 def test_every_line_is_refused_as_documented(line: str, message: str) -> None:
     assert first_problem(code(line)) == code(message)
+
+
+@pytest.mark.parametrize(("line", "message"), table("| defaults | message |"))
+def test_every_defaults_line_is_refused_as_documented(line: str, message: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        LineReader().read_defaults(code(line), line=1)
+    assert str(caught.value.problems[0]) == code(message)
+
+
+def test_the_fields_without_a_default_are_documented() -> None:
+    listed = ", ".join(f"`{key}`" for key in OF_ONE_JOB).replace(", `desc", " and `desc")
+    assert f"All fields can be defaults except {listed}." in PAGE
+
+
+def test_the_limits_of_files_of_variables_are_documented() -> None:
+    text = PAGE.replace("\n", " ")
+    limits = f"at most {LONGEST_BYTES >> 20} MiB and {MOST_VARIABLES_OF_A_FILE:,} variables"
+    assert limits in text
+    assert f"at most {MOST_VARIABLES:,} variables together" in text
+    assert f"at most {LONGEST_NAME} characters" in text
+    assert f"| `PATH` | `{CLEAN_PATH}` |" in PAGE
 
 
 def a_file_of_user_1001(place: Path) -> Path:

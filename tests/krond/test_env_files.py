@@ -92,3 +92,28 @@ def test_a_clean_environment_has_what_cron_gives(public_place: Path, user: str) 
             b"LANG": b"C",
             b"TOKEN": SECRET.encode(),
         }
+
+
+def test_the_defaults_of_a_file_hold_for_a_run(tmp_path: Path) -> None:
+    file = tmp_path / "app.env"
+    file.write_text("A=file")
+    with Family(tmp_path) as host:
+        host.write(
+            f"defaults: env_file={file} env=B=1 stdout=file:{tmp_path}/{{name}} environment=clean",
+            f'{NEVER} name=my_job.sh command="{ENVIRONMENT}" env=C=2',
+        )
+        host.start(env=PATH)
+        found = seen(host, "my_job.sh")
+        assert (found[b"A"], found[b"B"], found[b"C"]) == (b"file", b"1", b"2")
+
+
+def test_moving_a_policy_to_the_defaults_is_no_edit(tmp_path: Path) -> None:
+    """An edit would owe nothing from before, and a period might be lost."""
+    with Family(tmp_path) as host:
+        job = "name=job command=/bin/true"
+        host.write(f"{NEVER} @policy(deadline=1h) {job}")
+        host.start()
+        before = host.stored("job")["ledger"]
+        host.load("defaults: @policy(deadline=1h)", f"{NEVER} {job}")
+        host.load("defaults: @policy(deadline=1h)", f"{NEVER} {job} nice=1")
+        assert host.stored("job")["ledger"] == before

@@ -110,6 +110,7 @@ def test_json_says_everything_about_a_job(krontab: Krontab) -> None:
                 "identity": f"{path}:db/backup",
                 "path": path,
                 "line": 1,
+                "defaults": None,
                 "schedule": "0 2 * * *",
                 "timezone": "UTC",
                 "command": "/bin/backup --all",

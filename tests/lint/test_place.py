@@ -14,11 +14,6 @@ LINE = (
 )
 
 
-def schedule_text(line: str) -> str:
-    """The text before the first field, as an entry has it."""
-    return line.partition("name=")[0].strip(" \t")
-
-
 @pytest.mark.parametrize(
     ("part", "expected"),
     [
@@ -44,7 +39,7 @@ def schedule_text(line: str) -> str:
 )
 def test_a_part_is_found_where_it_stands(part: str | tuple[str, str], expected: str) -> None:
     words = (part,) if isinstance(part, str) else part
-    start, end = Places(LINE, schedule_text(LINE)).of(*words)
+    start, end = Places(LINE).of(*words)
     assert LINE[start:end] == expected
 
 
@@ -60,5 +55,5 @@ def test_a_part_is_found_where_it_stands(part: str | tuple[str, str], expected: 
     ],
 )
 def test_a_cron_field_that_is_not_there_is_the_whole_schedule(text: str, expected: str) -> None:
-    start, end = Places(text, schedule_text(text)).of(MINUTE.name)
+    start, end = Places(text).of(MINUTE.name)
     assert text[start:end] == expected

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from kron.answers.subject import Subject
+from kron.answers.subject import Subject, defaults_document
 from kron.answers.times import local_text, local_time
 from kron.core.decision import ENGINE_VERSION, Trace, decide_at, trace
 from kron.core.duration import SECOND_NS, format_duration
@@ -79,6 +79,8 @@ def explanation_lines(
     yield row("schedule", subject.schedule_text)
     if str(schedule) != subject.schedule_text:
         yield row("is read as", str(schedule))
+    if (applied := subject.defaults) and applied.parts:
+        yield row("defaults", f"{', '.join(applied.parts)} ({subject.path}:{applied.line})")
     yield row("meaning", describe(schedule))
     yield row("period", f"{decision.period_id}, {_MEANINGS[explanation.match]} ({to_text(at_s)})")
     if others := explanation.others:
@@ -115,6 +117,7 @@ def explanation_document(explanation: Explanation) -> dict[str, object]:
         "job": subject.name,
         "path": subject.path or None,
         "line": subject.line or None,
+        "defaults": defaults_document(subject.path, subject.defaults),
         "identity": subject.identity,
         "schedule": subject.schedule_text,
         "canonical": str(schedule),

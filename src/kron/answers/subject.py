@@ -5,6 +5,7 @@ from __future__ import annotations
 from kron.core.frozen import Frozen
 from kron.core.schedule import Schedule
 from kron.engine.job import Job
+from kron.jobs.defaults import Applied
 
 
 class Subject(Frozen):
@@ -18,6 +19,8 @@ class Subject(Frozen):
     line: int = 0
     origin: str = ""
     """Where it came from, if not from a file."""
+    defaults: Applied | None = None
+    """What it has from a defaults line of its file."""
 
     @property
     def job(self) -> Job:
@@ -26,3 +29,10 @@ class Subject(Frozen):
     @property
     def place(self) -> str:
         return f"{self.path}:{self.line}" if self.path else self.origin
+
+
+def defaults_document(path: str, applied: Applied | None) -> dict[str, object] | None:
+    """What a job of a file has from a defaults line, for scripts. Variables have no values here."""
+    if applied is None:
+        return None
+    return {"path": path, "line": applied.line, "fields": applied.parts}

@@ -14,15 +14,20 @@ from collections.abc import Callable
 from kron.core.errors import Code, KronError, ParseError, did_you_mean, quoted
 from kron.core.frozen import Frozen
 from kron.core.limits import Limits
+from kron.jobs.defaults import DEFAULTS, NO_DEFAULTS, Defaults, is_defaults
 from kron.jobs.entry import Entry
 from kron.jobs.finding import Finding, Severity, findings_of
 from kron.jobs.identity import identity_of
-from kron.jobs.line import LineReader, field_tokens
+from kron.jobs.line import LineReader
 from kron.jobs.source import STANDARD_INPUT
+from kron.jobs.task import DEFAULT_SHELL
+from kron.jobs.values import field_tokens
 
 KEPT_FINDINGS = 1_000
 """How many errors of a file are kept: nobody reads more of a file of 8 MiB of junk."""
 _SHOWN_BYTES = 1_000
+_UNREADABLE = Defaults(values=(("shell", DEFAULT_SHELL),))
+"""Holds below a defaults line with an error, so that the jobs get no errors because of it."""
 
 
 class Document(Frozen):
@@ -32,6 +37,8 @@ class Document(Frozen):
     findings: tuple[Finding, ...]
     unshown: int = 0
     """Errors beyond the findings."""
+    defaults: tuple[Defaults, ...] = ()
+    """The defaults lines, in their order."""
 
     def entry(self, name: str) -> Entry:
         named = {entry.name: entry for entry in self.entries}
@@ -41,7 +48,13 @@ class Document(Frozen):
         raise KronError(Code.JOB_UNKNOWN, message, fix=did_you_mean(name, named))
 
     def with_lines(self, lines: str) -> str:
-        """The text with a line, or several, added at its end."""
+        """The text with a line, or several, added at its end.
+
+        They mean there what they mean alone: defaults that hold at the end are cleared first.
+        """
+        first = next((line for line in lines.split("\n") if not says_nothing(line)), "")
+        if self.defaults and self.defaults[-1].parts and not is_defaults(first):
+            lines = f"{DEFAULTS}\n{lines}"
         if self.text and not self.text.endswith("\n"):
             # It still ends without a line break, so that `without` is the inverse.
             return f"{self.text}\n{lines}"
@@ -50,10 +63,13 @@ class Document(Frozen):
     def without(self, name: str) -> str:
         number = self.entry(name).line
         lines = self.text.split("\n")
+        kept = number - 1
+        if lines[:kept][-1:] == [DEFAULTS] and not any(lines[number:]):
+            kept -= 1  # which `with_lines` wrote: nothing is left below it
         # Without a last line that has no line break, the file still ends without one.
         if number == len(lines) and number > 1:
-            return "\n".join(lines[:-1])
-        return "\n".join(lines[: number - 1] + lines[number:])
+            return "\n".join(lines[:kept])
+        return "\n".join(lines[:kept] + lines[number:])
 
 
 def read_document(
@@ -77,6 +93,8 @@ def read_document(
     scope = identity_of(path, "", node)
     entries: dict[str, Entry] = {}
     findings: list[Finding] = []
+    defaults: list[Defaults] = []
+    holding = NO_DEFAULTS
     errors = 0
     for number, line in enumerate(text.split("\n"), start=1):
         if progress is not None:
@@ -84,7 +102,15 @@ def read_document(
         if says_nothing(line):
             continue
         try:
-            entry = reader.read(line, path=path, line=number, scope=scope)
+            if is_defaults(line):
+                holding = _UNREADABLE
+                if len(defaults) >= limits.jobs:
+                    message = f"there are more than {limits.jobs} lines of defaults"
+                    raise ParseError.single(line, Code.LIMIT, message, fix="split the file")
+                holding = reader.read_defaults(line, line=number)
+                defaults.append(holding)
+                continue
+            entry = reader.read(line, path=path, line=number, scope=scope, defaults=holding)
             if jobs_before + len(entries) >= limits.jobs:
                 message = f"there are more than {limits.jobs} jobs"
                 raise ParseError.single(line, Code.LIMIT, message, fix="split them between hosts")
@@ -99,7 +125,8 @@ def read_document(
         else:
             entries[entry.name] = entry
     unshown = max(0, errors - KEPT_FINDINGS)
-    return Document(path, text, tuple(entries.values()), tuple(findings[:KEPT_FINDINGS]), unshown)
+    kept = tuple(findings[:KEPT_FINDINGS])
+    return Document(path, text, tuple(entries.values()), kept, unshown, tuple(defaults))
 
 
 def _repeated(line: str, first: Entry) -> ParseError:

@@ -11,6 +11,7 @@ from kron.core.parser import parse_schedule
 from kron.core.schedule import Schedule
 from kron.core.tokens import is_fuzzy
 from kron.engine.job import Job
+from kron.jobs.defaults import Applied
 from kron.jobs.task import Task
 
 
@@ -18,12 +19,13 @@ class Entry(Frozen):
     name: str
     identity: str
     schedule_text: str
-    """As written, modifiers included; what logs show."""
+    """As written, modifiers included, with the policy of the defaults; what logs show."""
     schedule: Schedule
     task: Task
     path: str
     line: int
     description: str = ""
+    defaults: Applied | None = None
 
     @property
     def namespace(self) -> str:

@@ -1,7 +1,7 @@
-"""One line of a krontab file: `<schedule> <modifiers> <field>...`.
+"""One line of a krontab file: `<schedule> <modifiers> <field>...`, or `defaults: ...`.
 
-`kron.core` reads the schedule's text (`kron.fuzzy`, if it begins with a word); this module finds
-where it ends and reads the fields. It reports all problems of a line together.
+`kron.core` reads the schedule's text (`kron.fuzzy`, if it begins with a word); `values` finds
+where it ends and reads the fields. All problems of a line are reported together.
 """
 
 from __future__ import annotations
@@ -15,54 +15,44 @@ from kron.core.errors import (
     KronError,
     ParseError,
     Problem,
-    attempt,
-    did_you_mean,
-    is_showable,
     quoted,
 )
-from kron.core.frozen import Frozen
 from kron.core.limits import DEFAULT_LIMITS, Limits
+from kron.core.modifiers import Reader
 from kron.core.schedule import Schedule
-from kron.core.tokens import STRING, TOKEN, Token, as_string, check_text, is_fuzzy, past_all
+from kron.core.tokens import (
+    Modifier,
+    Token,
+    check_text,
+    is_fuzzy,
+    scan,
+)
 from kron.engine.job import check_open_periods
+from kron.jobs.defaults import (
+    DEFAULTS,
+    MOST_VARIABLES,
+    NO_DEFAULTS,
+    Applied,
+    Defaults,
+    Part,
+)
 from kron.jobs.entry import Entry, read_schedule
-from kron.jobs.fields import FIELDS, LIMIT_FIELDS, REPEATABLE, REQUIRED
-from kron.jobs.quoting import quoted_value, split_words, unquoted
+from kron.jobs.fields import FIELDS, LIMIT_FIELDS
+from kron.jobs.quoting import quoted_value
 from kron.jobs.task import DEFAULT_GRACE_NS, Task
+from kron.jobs.values import field_tokens, head_words, read_fields, stray
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_NEXT_FIELD = re.compile(rf'[ \t]*+([^ \t="@]++)=({STRING}|[^ \t"]*+)(?![^ \t])').match
-"""`key=value` or `key="value"`, whole, and the spaces before it."""
-_STRAY_PIECE = re.compile(rf'[^ \t"]++|{STRING}')
-_CHARACTER = re.compile(r"\\?.")
-_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
 _FIRST_FIELD = re.compile(r"([ \t])[A-Za-z_][A-Za-z0-9_]*+=").search
 _ALIKE = (
     *("command", "argv", "shell", "user", "group", "cwd", "umask", "env_file"),
     *("stdout", "stderr", "nice"),
 )
 """What a task has as the line says it."""
-_EXAMPLE = 'command="/usr/bin/backup --all"'
 _IMPORT = "krontab import turns a crontab into krontab lines"
-
-
-class Value(Frozen):
-    """A field's value without its quotes, and its position in the line."""
-
-    text: str
-    token: Token
-    is_quoted: bool
-
-    def placed(self, problem: Problem) -> Problem:
-        """A problem of the value at its position in the line, where an escape takes two."""
-        if not self.is_quoted:
-            return problem.shifted(self.token.start)
-        places = [match.start() for match in _CHARACTER.finditer(self.token.text, 1)]
-        start, end = (places[min(at, len(places) - 1)] for at in (problem.start, problem.end))
-        return problem.replace(start=start, end=end).shifted(self.token.start)
 
 
 class LineReader:
@@ -72,8 +62,12 @@ class LineReader:
         self.limits = limits
         self._schedules: dict[str, Schedule] = {}
         self._heads: set[str] = set()
+        self._applied: dict[tuple[int, frozenset[str]], Applied] = {}
+        self._variables = 0
 
-    def read(self, text: str, *, path: str, line: int, scope: str) -> Entry:
+    def read(
+        self, text: str, *, path: str, line: int, scope: str, defaults: Defaults = NO_DEFAULTS
+    ) -> Entry:
         """The entry of a line (without its line break); a `ParseError` with all of its problems.
 
         `scope` is what the identity has before the name.
@@ -81,16 +75,86 @@ class LineReader:
         check_text(text, self.limits, "line")
         problems: list[Problem] = []
         schedule_text, fields_start = self._known_head(text) or _head(text, problems)
-        values = _fields(text, fields_start, problems)
+        values = read_fields(text, fields_start, problems, default_shell=defaults.shell)
         name, description = values.get("name", ""), values.get("description", "")
         identity = f"{scope}{name or '-'}"
         schedule = self._schedule(schedule_text, identity, problems)
+        applied = None
+        if defaults.parts and not problems:
+            applied = self._apply(defaults, defaults.overridden(values, schedule_text))
+            values = self._completed(values, defaults, problems)
+        if defaults.policy and not problems:
+            schedule_text = defaults.with_policy(schedule_text.rstrip(" \t"))
+            schedule = self._schedule(schedule_text, identity, problems)
         if problems or schedule is None:
             problems.sort(key=lambda problem: problem.start)
             raise ParseError(text, problems[:SHOWN_PROBLEMS])
-        self._heads.add(schedule_text)
+        self._heads.add(text[:fields_start])
         shown, task = schedule_text.strip(" \t"), _task(values)
-        return Entry(name, identity, shown, schedule, task, path, line, description)
+        return Entry(name, identity, shown, schedule, task, path, line, description, applied)
+
+    def read_defaults(self, text: str, *, line: int) -> Defaults:
+        """What a `defaults:` line says; a `ParseError` with all of its problems."""
+        check_text(text, self.limits, "line")
+        problems: list[Problem] = []
+        words, fields_start = head_words(text)
+        if not words or words[0].text != DEFAULTS:
+            word = Token(text.split(None, 1)[0], len(text) - len(text.lstrip(" \t")))
+            message = f"a space is missing after {quoted(DEFAULTS)}"
+            raise ParseError(text, [word.problem(Code.FIELD_FORM, message)])
+        policy = self._policy_of(text[:fields_start], problems)
+        values = read_fields(text, fields_start, problems, is_defaults=True)
+        if problems:
+            problems.sort(key=lambda problem: problem.start)
+            raise ParseError(text, problems[:SHOWN_PROBLEMS])
+        parts = [Part(f"@policy {key}", f"@policy({written})") for key, written in policy]
+        env: dict[str, str] = values.pop("env", {})
+        tokens = field_tokens(text)
+        parts += [Part(key, tokens[key].text) for key in values]
+        parts += [Part(f"env {name}", f"env={name}") for name in env]
+        return Defaults(line, tuple(parts), tuple(values.items()), tuple(env.items()), policy)
+
+    def _policy_of(self, head: str, problems: list[Problem]) -> tuple[tuple[str, str], ...]:
+        """The keys of the @policy of a defaults line. No other modifier may stand there."""
+        words, modifiers = scan(head, problems)
+        problems += map(stray, words[1:])
+        policies: list[Modifier] = []
+        for modifier in modifiers:
+            if modifier.name == "policy" and not policies:
+                policies.append(modifier)
+                Reader(self.limits, problems).read(modifier)
+            elif modifier.name == "policy":
+                message = "@policy is given twice"
+                problems.append(modifier.token.problem(Code.MODIFIER_REPEATED, message))
+            else:
+                message = f"{quoted('@' + modifier.name)} has no default: only @policy has one"
+                fix = "write it in the line of each job, whose times it may change"
+                problems.append(modifier.token.problem(Code.MODIFIER_UNKNOWN, message, fix=fix))
+        arguments = [each for policy in policies for each in policy.arguments(",", [])]
+        return tuple((each.key or "", each.token.text) for each in arguments)
+
+    def _apply(self, defaults: Defaults, overridden: frozenset[str]) -> Applied:
+        """One value for all jobs that have the same from the same line."""
+        key = (id(defaults), overridden)  # of an object that the value keeps alive
+        if key not in self._applied:
+            self._applied[key] = Applied(defaults, overridden)
+        return self._applied[key]
+
+    def _completed(
+        self, own: dict[str, Any], defaults: Defaults, problems: list[Problem]
+    ) -> dict[str, Any]:
+        """The values of a line with those of the defaults that it does not set itself."""
+        values = {**dict(defaults.values), **own}
+        if "env" not in own:
+            return {**values, "env": defaults.env}
+        if defaults.env:
+            values["env"] = {**dict(defaults.env), **own["env"]}
+            self._variables += len(values["env"])
+            if self._variables > MOST_VARIABLES:
+                message = f"the jobs so far have more than {MOST_VARIABLES} variables between them"
+                fix = "set fewer by defaults"
+                problems.append(Problem(Code.LIMIT, message, 0, 1, fix))
+        return values
 
     def _known_head(self, text: str) -> tuple[str, int] | None:
         """The schedule's part, if an earlier line had the same: it is not split again.
@@ -155,174 +219,19 @@ def _head(text: str, problems: list[Problem]) -> tuple[str, int]:
         rest = Token(text[extra[0].start :], extra[0].start)
         message = "this is a line of a crontab: a krontab line has fields, name=... and command=..."
         raise ParseError(text, [rest.problem(Code.FIELD_FORM, message, fix=_IMPORT)])
-    problems.append(_stray(extra[0]))
+    problems.append(stray(extra[0]))
     return "".join(characters), start
-
-
-def head_words(text: str) -> tuple[list[Token], int]:
-    """The words before the first field that are no modifiers, and where that field begins."""
-    words: list[Token] = []
-    malformed = 0
-    for match in TOKEN.finditer(text):
-        if match[0].startswith("@"):
-            # Looking for the end of a modifier that has none costs a pass over the line.
-            malformed += match[1] is None
-            if malformed > SHOWN_PROBLEMS:
-                break
-        elif "=" in match[0]:
-            return words, match.start()
-        else:
-            words.append(Token(match[0], match.start()))
-    return words, len(text)
-
-
-def field_tokens(text: str) -> dict[str, Token]:
-    """The fields of a line that was read without an error, by key; the first of those repeated."""
-    _, position = head_words(text)
-    found: dict[str, Token] = {}
-    while field := _NEXT_FIELD(text, position):
-        found.setdefault(field[1], Token(field[0].lstrip(" \t"), field.start(1)))
-        position = field.end()
-    return found
-
-
-def _fields(text: str, start: int, problems: list[Problem]) -> dict[str, Any]:
-    """The values by key; `env` is a dict. Errors are added to `problems`."""
-    found: dict[str, Value] = {}
-    values: dict[str, Any] = {}
-    tried: set[str] = set()
-    unread = ""
-    position = start
-    while len(problems) < SHOWN_PROBLEMS:
-        field = _NEXT_FIELD(text, position)
-        if field is None:
-            position = len(text) - len(text[position:].lstrip(" \t"))
-            if position == len(text):
-                break
-            problems.append(_malformed(text, position))
-            unread += text[position : problems[-1].end] + " "
-            position = max(problems[-1].end, position + 1)
-            continue
-        position = field.end()
-        key = field[1]
-        tried.add(key)
-        value = _value(Token(field[2], field.start(2)), problems)
-        if value is None:
-            continue
-        if problem := _misplaced(key, field.start(1), value, key in found):
-            problems.append(problem)
-        else:
-            found[key] = value
-            _read(key, value, values, problems)
-    for required in REQUIRED:
-        if required not in tried and f"{required}=" not in unread:
-            problems.append(_missing(required, text))
-    if "command" in values:
-        values["argv"] = _argv(found["command"], values.get("shell", ""), problems)
-    return values
-
-
-def _value(token: Token, problems: list[Problem]) -> Value | None:
-    if not token.text.startswith('"'):
-        return Value(token.text, token, is_quoted=False)
-    plain = attempt(problems, unquoted, token.text, token.start)
-    return None if plain is None else Value(plain, token, is_quoted=True)
-
-
-def _misplaced(key: str, start: int, value: Value, is_repeated: bool) -> Problem | None:
-    """Why a field cannot stand here, whatever its value says."""
-    if key not in FIELDS:
-        if not _KEY.fullmatch(key):
-            return _stray(Token(f"{key}={value.token.text}", start))
-        known = ", ".join(FIELDS)
-        code, message = Code.FIELD_UNKNOWN, f"unknown field {quoted(key)}: they are {known}"
-        fix = did_you_mean(key, FIELDS)
-    elif is_repeated and key not in REPEATABLE:
-        code, message = Code.FIELD_REPEATED, f"the field {key} is given twice"
-        fix = "keep one of them"
-    elif not value.text and key != "description":
-        code, message = Code.FIELD_VALUE, f"the field {key} is empty"
-        fix = f"write it like {key}={FIELDS[key].example}, or leave it out"
-    else:
-        return None
-    return Token(key, start).problem(code, message, fix=fix)
-
-
-def _read(key: str, value: Value, values: dict[str, Any], problems: list[Problem]) -> None:
-    try:
-        read = FIELDS[key].read(value.text)
-    except ParseError as error:
-        problems.extend(map(value.placed, error.problems))
-        return
-    if key != "env":
-        values[key] = read
-        return
-    variables: dict[str, str] = values.setdefault("env", {})
-    if read[0] in variables:
-        message = f"the variable {quoted(read[0])} is set twice"
-        problems.append(value.token.problem(Code.FIELD_REPEATED, message, fix="keep one of them"))
-    variables[read[0]] = read[1]
-
-
-def _argv(command: Value, shell: str, problems: list[Problem]) -> tuple[str, ...]:
-    if shell:
-        return (shell, "-c", command.text)
-    if not command.is_quoted:
-        return (command.text,)
-    try:
-        words = split_words(command.text)
-    except ParseError as error:
-        problems.extend(map(command.placed, error.problems))
-        return ()
-    if not words[0]:
-        problems.append(command.token.problem(Code.FIELD_VALUE, "the name of the program is empty"))
-    return words
 
 
 def _task(values: dict[str, Any]) -> Task:
     alike = {key: values[key] for key in _ALIKE if key in values}
+    env = values.get("env", ())
     limits = [(limit, values[key]) for key, limit in LIMIT_FIELDS.items() if key in values]
     return Task(
-        env=tuple(values.get("env", {}).items()),
+        env=tuple(env.items()) if isinstance(env, dict) else env,
         timeout_ns=values.get("timeout"),
         grace_ns=values.get("grace", DEFAULT_GRACE_NS),
         inherits_env=values.get("environment", True),
         limits=tuple(limits),
         **alike,
     )
-
-
-def _malformed(text: str, position: int) -> Problem:
-    """The problem with a word that is not a field; it covers the text to skip."""
-    end = max(past_all(_STRAY_PIECE, text, position), position + 1)
-    word = Token(text[position:end], position)
-    if word.text.startswith("#"):
-        return _stray(Token(text[position:].rstrip(" \t"), position))
-    if word.text.startswith("@"):
-        message = f"the modifier {quoted(word.text)} comes after a field"
-        fix = "modifiers come before the first field"
-        return word.problem(Code.FIELD_FORM, message, fix=fix)
-    key, equals, value = word.text.partition("=")
-    if equals and (text[end : end + 1] == '"' or value == '"'):
-        rest = Token(text[position:], position)
-        return rest.problem(Code.FIELD_FORM, f"a quote in {quoted(key)} is never closed")
-    if equals and '"' in value:
-        whole = f"{key}={as_string(value.replace(chr(34), ''))}"
-        is_plain = is_showable(whole) and "\\" not in value
-        fix = f"write {whole}" if is_plain else "put the whole value between double quotes"
-        return word.problem(Code.FIELD_FORM, f"{quoted(value)} is quoted in part", fix=fix)
-    return _stray(word)
-
-
-def _stray(word: Token) -> Problem:
-    message = f"{quoted(word.text)} is not key=value"
-    fix = f"a value with spaces goes between double quotes: {_EXAMPLE}"
-    if word.text.startswith("#"):
-        fix = "write a comment on a separate line"
-    return word.problem(Code.FIELD_FORM, message, fix=fix)
-
-
-def _missing(key: str, text: str) -> Problem:
-    message = f"the line has no {key}"
-    end = len(text.rstrip(" \t"))
-    return Problem(Code.FIELD_MISSING, message, end, end + 1, f"add {key}={FIELDS[key].example}")

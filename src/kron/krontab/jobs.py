@@ -75,7 +75,10 @@ def find_subject(arguments: Namespace, terminal: Terminal) -> Subject:
     entry = load_configuration(arguments, terminal).checked().entry(arguments.job)
     identity = entry.identity if identity is None else identity
     schedule = schedule_as(identity, entry)
-    return Subject(entry.name, identity, entry.schedule_text, schedule, entry.path, entry.line)
+    where = (entry.path, entry.line)
+    return Subject(
+        entry.name, identity, entry.schedule_text, schedule, *where, defaults=entry.defaults
+    )
 
 
 def schedule_as(identity: str, entry: Entry) -> Schedule:

@@ -13,7 +13,7 @@ from kron.core.year import Year
 from kron.jobs.document import Document
 from kron.jobs.entry import Entry
 from kron.jobs.finding import Finding, Severity
-from kron.jobs.line import field_tokens
+from kron.jobs.values import field_tokens, head_words
 from kron.lint.command import shell_remarks
 from kron.lint.constraint import constraint_remarks
 from kron.lint.daylight import daylight_remarks
@@ -23,6 +23,7 @@ from kron.lint.remark import SCHEDULE, Advice, Remark
 from kron.lint.requirement import Host, Requirements
 from kron.lint.step import step_remarks
 from kron.lint.timing import deadline_remarks, timeout_remarks, window_remarks
+from kron.lint.wording import listed
 
 _CRON_FIELDS = tuple(kind.name for kind in KINDS)
 _SCHEDULE_RULES = (constraint_remarks, window_remarks, daylight_remarks, deadline_remarks)
@@ -47,15 +48,19 @@ def advise(
     requirements = None if host is None else Requirements(host)
     fleet = Fleet(year)
     lines: dict[str, list[str]] = {}
+    once: set[Finding] = set()
     for document in documents:
         lines[document.path] = document.text.split("\n")
+        yield from _defaults_findings(document, lines[document.path])
         for entry in document.entries:
             remarks = [*schedules.remarks(entry), *shell_remarks(entry.task)]
             if requirements is not None:
                 remarks.extend(requirements.remarks(entry.task))
             _collect(remarks, timeout_remarks(entry.schedule, entry.task, year))
             if remarks:
-                yield from _findings(entry, remarks, lines[entry.path])
+                found = _findings(entry, remarks, lines[entry.path])
+                yield from (finding for finding in found if finding not in once)
+                once.update(finding for finding in found if finding.line != entry.line)
             fleet.add(entry)
             if progress is not None:
                 progress(1)
@@ -124,13 +129,41 @@ def _words(text: str) -> list[str]:
 
 
 def _findings(entry: Entry, remarks: list[Remark], lines: list[str]) -> list[Finding]:
-    text = lines[entry.line - 1]
-    places = Places(text, entry.schedule_text)
+    """The remarks at their places: that of a field which comes from the defaults is there."""
+    own = Places(lines[entry.line - 1])
     findings = []
     for remark in remarks:
-        where = (entry.path, entry.line, *places.of(remark.part, remark.within), remark.fix, text)
+        places, line = own, entry.line
+        if entry.defaults and remark.advice is not Advice.TIMEOUT_LONG and not own.has(remark.part):
+            defaults = Places(lines[entry.defaults.line - 1])
+            if defaults.has(remark.part):
+                places, line = defaults, entry.defaults.line
+        where = (entry.path, line, *places.of(remark.part, remark.within), remark.fix, places.text)
         findings.append(Finding(Severity.WARNING, remark.advice, remark.message, *where))
-    return sorted(findings, key=lambda finding: (finding.start, finding.end))
+    return sorted(findings, key=lambda finding: (finding.line, finding.start, finding.end))
+
+
+def _defaults_findings(document: Document, lines: list[str]) -> Iterator[Finding]:
+    """Defaults that no job has: there is no job below them, or all of them say otherwise."""
+    idle: dict[int, frozenset[str]] = {}
+    for entry in document.entries:
+        if (applied := entry.defaults) is not None:
+            known = idle.get(applied.line, applied.overridden)
+            idle[applied.line] = known & applied.overridden
+    for defaults in document.defaults:
+        text = lines[defaults.line - 1]
+        if defaults.parts and defaults.line not in idle:
+            advice, message = Advice.DEFAULTS_UNUSED, "no job is below these defaults"
+            fix = "remove the line, or move it above the jobs"
+        elif keys := idle.get(defaults.line):
+            advice = Advice.DEFAULTS_OVERRIDDEN
+            named = [part.key for part in defaults.parts if part.key in keys]
+            message = f"every job below these defaults sets {listed(named)} itself"
+            fix = "remove it here"
+        else:
+            continue
+        where = (document.path, defaults.line, 0, len(text), fix, text)
+        yield Finding(Severity.WARNING, advice, message, *where)
 
 
 class Places:
@@ -140,25 +173,28 @@ class Places:
     not have (a fuzzy schedule has no cron fields) is placed at the whole schedule or line.
     """
 
-    def __init__(self, text: str, schedule_text: str) -> None:
-        self._text = text
-        end = text.index(schedule_text) + len(schedule_text)
-        words, modifiers = scan(text[:end], [])
+    def __init__(self, text: str) -> None:
+        self.text = text
+        words, modifiers = scan(text[: head_words(text)[1]], [])
         self._parts = {f"@{each.name}": (each.token.start, each.token.end) for each in modifiers}
         if len(words) == len(KINDS) and not is_fuzzy(text):
             for kind, word in zip(KINDS, words, strict=True):
                 self._parts[kind.name] = word.start, word.end
         self._parts[SCHEDULE] = (words[0].start, words[-1].end) if words else (0, len(text))
 
+    def has(self, part: str) -> bool:
+        """Whether the line has a field; any other part is taken to be there."""
+        return not part.endswith("=") or part[:-1] in field_tokens(self.text)
+
     def of(self, part: str, within: str = "") -> tuple[int, int]:
         if part.endswith("="):
-            token = field_tokens(self._text).get(part[:-1])
-            start, end = (0, len(self._text)) if token is None else (token.start, token.end)
+            token = field_tokens(self.text).get(part[:-1])
+            start, end = (0, len(self.text)) if token is None else (token.start, token.end)
         else:
             start, end = self._parts.get(part, self._parts[SCHEDULE])
         if within:
             for piece in (within, as_string(within)[1:-1]):
-                found = self._text.find(piece, start, end)
+                found = self.text.find(piece, start, end)
                 if found >= 0:
                     return found, found + len(piece)
         return start, end

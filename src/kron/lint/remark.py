@@ -39,6 +39,9 @@ class Advice(StrEnum):
     TIMEOUT_LONG = "timeout-long"
     DEADLINE_NONE = "deadline-none"
     FUZZY_DOUBTFUL = "fuzzy-doubtful"
+    ENV_FILE_MISSING = "env-file-missing"
+    DEFAULTS_UNUSED = "defaults-unused"
+    DEFAULTS_OVERRIDDEN = "defaults-overridden"
 
 
 SCHEDULE = "schedule"

@@ -14,7 +14,7 @@ from enum import StrEnum
 from functools import cache
 
 from kron.core.errors import quoted
-from kron.jobs.task import DEFAULT_PATH, Destination, Task
+from kron.jobs.task import CLEAN_PATH, DEFAULT_PATH, Destination, Task
 from kron.lint.command import is_shell_word
 from kron.lint.remark import Advice, Remark
 
@@ -114,6 +114,11 @@ class Requirements:
                 yield Remark(advice, f"{kind}=", message, "create it, or name another")
         if task.cwd:
             yield from self._directory(task.cwd, "cwd", "to run in")
+        file = task.env_file
+        if file and not file.may_lack and self._look(file.path) is PathKind.MISSING:
+            message = f"there is no file {quoted(file.path)}: no run can start"
+            fix = "create it, or write a - before the path if it may be missing"
+            yield Remark(Advice.ENV_FILE_MISSING, "env_file=", message, fix)
         for key, output in (("stdout", task.stdout), ("stderr", task.stderr)):
             if output.destination is Destination.FILE:
                 yield from self._directory(_fixed_directory(output.path), key, "to write to")
@@ -131,7 +136,7 @@ class Requirements:
     def _program(self, task: Task) -> _Lack | None:
         """Why the program of a task cannot be started; None if nothing speaks against it."""
         name = task.argv[0]
-        search = next((value for key, value in task.env if key == "PATH"), DEFAULT_PATH)
+        search = _search_path(task)
         if "/" not in name:
             return self._named(name, search)
         if name.startswith("/"):
@@ -218,6 +223,16 @@ class Requirements:
         what = f"needs the interpreter {quoted(names[0])}"
         message = f"{what}, which is not on the search path {quoted(search)}"
         return message, "install it, or set the search path with env=PATH=..."
+
+
+def _search_path(task: Task) -> str:
+    """The PATH of a run; '' if a file of variables may set it, whose text is not looked at."""
+    for key, value in task.env:
+        if key == "PATH":
+            return value
+    if task.env_file is not None:
+        return ""
+    return DEFAULT_PATH if task.inherits_env else CLEAN_PATH
 
 
 def _fixed_directory(path: str) -> str:

@@ -1,6 +1,7 @@
 """From a crontab to krontab lines that do the same; with `spread`, also with windows.
 
-Comments and blank lines keep their places. Anything not converted becomes a comment, and a note
+Comments and blank lines keep their places. What the jobs after a setting have in common becomes a
+defaults line in the place of the setting. Anything not converted becomes a comment, and a note
 gives the reason. The result depends on the crontab only, not on the clock.
 """
 
@@ -18,13 +19,13 @@ from kron.core.schedule import Schedule
 from kron.core.tokens import Token
 from kron.core.window import Mode, Window
 from kron.core.year import LEAP_YEAR, Year
+from kron.jobs.crontab.block import Block, BlockJob, Fields, not_carried_over
 from kron.jobs.crontab.crontab import POLICY, Crontab, CrontabLine
 from kron.jobs.crontab.environment import LOGIN, OF_CRON
 from kron.jobs.crontab.note import NoteCode, Notes
 from kron.jobs.entry import Entry
 from kron.jobs.finding import Finding
-from kron.jobs.line import compose
-from kron.jobs.task import DEFAULT_SHELL, Task
+from kron.jobs.task import CLEAN_PATH, DEFAULT_SHELL, Task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,20 +68,46 @@ def convert(crontab: Crontab, *, spread: Spread = None, environment: bool = True
         message = f"a window of {format_duration(spread)} is longer than {limits.window_days} days"
         raise KronError(Code.LIMIT, message)
     converter = _Converter(spread, environment)
-    lines: list[str] = []
-    notes: list[Finding] = []
+    outputs: list[list[str]] = []
+    notes: list[Notes] = []
+
+    def output() -> list[str]:
+        outputs.append([])
+        return outputs[-1]
+
+    block: Block | None = None
     left = limits.file_bytes
-    for line in crontab.lines:
-        found = Notes(crontab.path, line.number, line.text)
-        converted = converter.convert(line, found)
-        left -= sum(len(text.encode()) + 1 for text in converted)
+    for line in (*crontab.lines, None):
+        if block is not None and (line is None or _ends_block(line)):
+            left = block.write(left)
+            block = None
+        if line is None:
+            break
+        notes.append(Notes(crontab.path, line.number, line.text))
+        if line.entry is None:
+            output().extend(converted := converter.convert(line, notes[-1]))
+            left -= sum(len(text.encode()) + 1 for text in converted)
+            block = Block(output()) if _ends_block(line) else block
+        else:
+            block = block or Block(output())
+            block.jobs.append(converter.job(line.entry, notes[-1], output()))
         if left < 0:
-            message = f"the lines for {crontab.path} would be more than {limits.file_bytes} bytes"
-            fix = "split it, or leave out the variables that cron adds"
-            raise KronError(Code.LIMIT, message, fix=fix)
-        lines += converted
-        notes += [*line.notes, *found.found]
-    return Conversion(tuple(lines), tuple(notes))
+            break
+    if left < 0:
+        message = f"the lines for {crontab.path} would be more than {limits.file_bytes} bytes"
+        fix = "split it, or leave out the variables that cron adds"
+        raise KronError(Code.LIMIT, message, fix=fix)
+    found = zip(crontab.lines, notes, strict=True)
+    return Conversion(
+        tuple(text for each in outputs for text in each),
+        tuple(note for line, more in found for note in (*line.notes, *more.found)),
+    )
+
+
+def _ends_block(line: CrontabLine) -> bool:
+    """Whether the jobs after this line differ from those before it in more than their times."""
+    setting = line.setting
+    return setting is not None and not line.omitted and setting.name.text not in OF_CRON
 
 
 class _Converter:
@@ -88,28 +115,28 @@ class _Converter:
         self._spread = spread
         self._environment = environment
         self._set: set[str] = set()
+        self._envs: dict[tuple[int, str], Fields] = {}
         self._windows: dict[str, Window | None] = {}
 
     def convert(self, line: CrontabLine, notes: Notes) -> list[str]:
-        """What replaces a line: one line, or none for a setting that the jobs repeat."""
-        if line.entry is not None:
-            return [self._job(line, line.entry, notes)]
+        """What replaces a line that is no job: nothing for a setting that the jobs have."""
         if line.setting is not None:
             self._set.add(line.setting.name.text)
         if line.omitted:
-            return [_comment(line, line.omitted)]
+            shown = f"line {line.number}" if line.omitted in _UNSHOWABLE else line.text.strip(" \t")
+            return [not_carried_over(shown, line.omitted)]
         if line.setting is None:
             return line.text.split("\n")
         if not _VARIABLE.fullmatch(line.setting.name.text):
             message = "a krontab line cannot set a variable of this name"
             fix = "set it in the command, with env"
             notes.add(NoteCode.VARIABLE, message, line.setting.name, fix)
-            return [_comment(line, NoteCode.VARIABLE)]
+            return [not_carried_over(line.text.strip(" \t"), NoteCode.VARIABLE)]
         return []
 
-    def _job(self, line: CrontabLine, entry: Entry, notes: Notes) -> str:
+    def job(self, entry: Entry, notes: Notes, output: list[str]) -> BlockJob:
         task = entry.task
-        whole = Token(line.text, 0)
+        whole = Token(notes.text, 0)
         if _RUN_PARTS.search(task.command):
             message = "run-parts runs all scripts of a directory one after the other"
             fix = "a job for each script would spread them"
@@ -119,38 +146,52 @@ class _Converter:
             command, shell = _fed(task, task.stdin), DEFAULT_SHELL
             message = "printf feeds the text after the percent sign to the command"
             notes.add(NoteCode.INPUT, message, whole, "a krontab line has no standard input")
-        fields = [
+        fields = (
             ("name", entry.name),
             ("command", command),
             ("shell", "true" if shell == DEFAULT_SHELL else shell),
             *([("user", task.user)] if task.user else []),
             *([("cwd", task.cwd)] if task.cwd and self._carries("HOME") else []),
-            *[("env", f"{name}={value}") for name, value in task.env if self._sets(name, task)],
-        ]
-        written = compose(self._schedule_text(entry, notes, whole), fields)
-        if len(written.encode()) > DEFAULT_LIMITS.line_bytes:
-            message = f"the line would be longer than {DEFAULT_LIMITS.line_bytes} bytes"
-            notes.add(NoteCode.LONG_LINE, message, whole, "put the command into a script")
-            return _comment(line, NoteCode.LONG_LINE)
-        return written
+            *([("environment", "clean")] if self._environment else []),
+            *[("env", f"{name}={value}") for name, value in task.env if _is_used(name, task)],
+        )
+        env = self._env(task)
+        return BlockJob(self._schedule_text(entry, notes, whole), fields, env, output, notes)
 
-    def _sets(self, name: str, task: Task) -> bool:
-        """Whether a line sets a variable: a setting for cron only if the command uses it."""
-        is_used = name not in OF_CRON or name in task.command
-        return is_used and self._carries(name) and bool(_VARIABLE.fullmatch(name))
+    def _env(self, task: Task) -> Fields:
+        """The variables of a job, but for settings that are meant for cron itself."""
+        key = (id(task.env), task.user)  # the crontab has them, so no other gets this id
+        if key not in self._envs:
+            self._envs[key] = tuple(
+                ("env", f"{name}={value}")
+                for name, value in task.env
+                if name not in OF_CRON and self._sets(name, value, task.user)
+            )
+        return self._envs[key]
+
+    def _sets(self, name: str, value: str, user: str) -> bool:
+        is_given = self._environment and self._is_clean(name, value, user)
+        return not is_given and self._carries(name) and bool(_VARIABLE.fullmatch(name))
+
+    def _is_clean(self, name: str, value: str, user: str) -> bool:
+        """Whether `environment=clean` gives the variable to a run of this user."""
+        if name == "HOME":
+            return name not in self._set
+        given = {"SHELL": DEFAULT_SHELL, "PATH": CLEAN_PATH, **dict.fromkeys(LOGIN, user)}
+        return given.get(name) == value
 
     def _carries(self, name: str) -> bool:
         """Whether lines repeat this variable that cron gives to every job."""
         return self._environment or (name in self._set and name not in LOGIN and name != "SHELL")
 
     def _schedule_text(self, entry: Entry, notes: Notes, place: Token) -> str:
-        text = entry.schedule_text
+        text = entry.schedule_text.removesuffix(f" {POLICY}")
         if not self._spread:
             return text
         if text not in self._windows:
             self._windows[text] = self._window(entry.schedule)
         if window := self._windows[text]:
-            return text.replace(f" {POLICY}", f" {window} {POLICY}")
+            return f"{text} {window}"
         if self._spread != AUTO:
             message = "the runs are too close together for this window"
             notes.add(NoteCode.WINDOW, message, place, "auto proposes one that fits")
@@ -162,6 +203,11 @@ class _Converter:
         gap_s = 0 if gap is None else gap.seconds
         asked_ns = self._spread if isinstance(self._spread, int) else proposed_ns(gap_s)
         return Window(Mode.AFTER, asked_ns) if 0 < asked_ns < gap_s * SECOND_NS else None
+
+
+def _is_used(name: str, task: Task) -> bool:
+    """Whether a command uses a setting that is meant for cron itself."""
+    return name in OF_CRON and name in task.command
 
 
 def proposed_ns(gap_s: int) -> int:
@@ -182,8 +228,3 @@ def _fed(task: Task, stdin: str) -> str:
     if task.shell == DEFAULT_SHELL and not is_cut_short:
         return f"printf '%s\\n' {lines} | {{ {task.command.rstrip()}; }}"
     return f"printf '%s\\n' {lines} | {quote(task.shell)} -c {quote(task.command)}"
-
-
-def _comment(line: CrontabLine, code: str) -> str:
-    shown = f"line {line.number}" if code in _UNSHOWABLE else line.text.strip(" \t")
-    return f"# not carried over: {shown} [{code}]"

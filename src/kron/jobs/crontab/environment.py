@@ -14,14 +14,11 @@ from kron.core.zone import load_zone
 from kron.jobs.crontab.line import Setting
 from kron.jobs.crontab.local import plain_zone
 from kron.jobs.crontab.note import NoteCode, Notes
+from kron.jobs.defaults import MOST_VARIABLES
 from kron.jobs.task import CLEAN_PATH, DEFAULT_SHELL
 
 LOGIN = ("LOGNAME", "USER")
 """Variables that a crontab cannot set."""
-
-MOST_VARIABLES = 1_000_000
-"""The most variables that all jobs of a file may have together. Where settings change before each
-job, their number grows with the square of the file's length."""
 
 _NO_HOME = "/nonexistent"
 """Debian's home directory for users without one. cron runs their jobs in /."""

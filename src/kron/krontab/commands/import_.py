@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from argparse import ArgumentTypeError, Namespace
 
 from kron.console.parser import Parser, add_format
@@ -14,7 +15,7 @@ from kron.jobs.crontab.conversion import AUTO, Conversion, convert
 from kron.jobs.crontab.crontab import Crontab
 from kron.jobs.crontab.local import system_zone
 from kron.jobs.crontab.names import Names
-from kron.jobs.fields import plain_name
+from kron.jobs.fields import LONGEST_NAME
 from kron.jobs.finding import Finding
 from kron.krontab.crontabs import add_crontab_options, read_named_crontab
 
@@ -89,13 +90,23 @@ def _import(path: str, zone: str, arguments: Namespace, names: Names) -> Importe
 
 def _prefixed(crontab: Crontab, names: Names) -> Crontab:
     """The same jobs with the file's name in their names, which are unique among all files."""
-    plain = plain_name(os.path.basename(crontab.path))  # noqa: PTH119
-    prefix = plain or names.unique(_UNNAMED_FILE)
+    prefix = _plain(os.path.basename(crontab.path)) or names.unique(_UNNAMED_FILE)  # noqa: PTH119
     lines = []
     for line in crontab.lines:
         entry = line.entry and line.entry.replace(name=names.unique(f"{prefix}/{line.entry.name}"))
         lines.append(line.replace(entry=entry))
     return crontab.replace(lines=tuple(lines))
+
+
+def _plain(name: str) -> str:
+    """The part of names that a file gives; '' if nothing is left.
+
+    It has no dots and underscores, because names could not have any at first: another name would
+    move the times of jobs that are imported again.
+    """
+    if re.fullmatch("[a-z0-9/-]+", name):
+        return name
+    return re.sub("[^a-z0-9/-]+", "-", name[:LONGEST_NAME].lower()).strip("-")
 
 
 def _print(imported: Imported, is_one_of_many: bool, zone: str, terminal: Terminal) -> None:

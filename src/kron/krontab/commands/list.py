@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 
 from kron.answers.listing import IN, NEXT_RUN, next_cells, next_fields, next_first
+from kron.answers.subject import defaults_document
 from kron.console.parser import Parser, add_at, add_format, moment_s
 from kron.console.questions import add_sorting, next_runs
 from kron.console.terminal import Terminal
@@ -24,6 +25,8 @@ EXAMPLES = (
     ("krontab list --user www-data --format json", "what runs as www-data, for a script"),
 )
 
+
+DEFAULTS = "DEFAULTS"
 
 Listed = tuple[Entry, Decision | None]
 """A job and its next run, if it has one."""
@@ -64,12 +67,14 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         what = "no job matches" if configuration.documents else "no jobs found"
         terminal.error(f"{what}; krontab add creates one, --file names other files")
         return 0
-    head = ("NAME", NEXT_RUN, IN, "SCHEDULE", "FILE")
+    has_defaults = any(entry.defaults for entry in chosen)
+    head = ("NAME", NEXT_RUN, IN, "SCHEDULE", "FILE", *([DEFAULTS] if has_defaults else []))
     rows = []
     for entry, decision in listed:
         cells = next_cells(entry.job, decision, at_s)
-        rows.append((entry.name, *cells, entry.schedule_text, f"{entry.path}:{entry.line}"))
-    styles = {"NAME": "bold", "FILE": "dim"}
+        where = [f"{entry.path}:{entry.line}", *([_defaults(entry)] if has_defaults else [])]
+        rows.append((entry.name, *cells, entry.schedule_text, *where))
+    styles = {"NAME": "bold", "FILE": "dim", DEFAULTS: "dim"}
     terminal.print(*terminal.table(head, rows, right=(IN,), styles=styles))
     return 0
 
@@ -79,12 +84,20 @@ def _is_wanted(entry: Entry, arguments: Namespace) -> bool:
     return by_name and (arguments.user is None or entry.task.user == arguments.user)
 
 
+def _defaults(entry: Entry) -> str:
+    """What a job has from the defaults line of its file, and where that is."""
+    if entry.defaults is None:
+        return ""
+    return f"line {entry.defaults.line}: {' '.join(entry.defaults.parts)}".rstrip(": ")
+
+
 def _job(entry: Entry, decision: Decision | None) -> dict[str, object]:
     return {
         "name": entry.name,
         "identity": entry.identity,
         "path": entry.path,
         "line": entry.line,
+        "defaults": defaults_document(entry.path, entry.defaults),
         "schedule": entry.schedule_text,
         "timezone": entry.schedule.zone.key,
         "command": entry.task.command,

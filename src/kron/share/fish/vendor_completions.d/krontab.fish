@@ -69,6 +69,8 @@ complete -c krontab -n '__fish_seen_subcommand_from add' -l group -x -d 'switch 
 complete -c krontab -n '__fish_seen_subcommand_from add' -l cwd -x -d 'the directory to run in; for example /srv/app'
 complete -c krontab -n '__fish_seen_subcommand_from add' -l umask -x -d 'the file mode mask, octal; for example 027'
 complete -c krontab -n '__fish_seen_subcommand_from add' -l env -x -d 'an environment variable; repeatable; for example LANG=C'
+complete -c krontab -n '__fish_seen_subcommand_from add' -l env-file -x -d 'a file of variables, read at each start; with a `-` before it, it may be missing; for example /etc/default/app'
+complete -c krontab -n '__fish_seen_subcommand_from add' -l environment -x -d '`inherit` (default): krond\'s own variables; `clean`: none of them; for example clean'
 complete -c krontab -n '__fish_seen_subcommand_from add' -l timeout -x -d 'stop the run after this long; for example 2h'
 complete -c krontab -n '__fish_seen_subcommand_from add' -l grace -x -d 'how long after TERM comes KILL; default 10s; for example 30s'
 complete -c krontab -n '__fish_seen_subcommand_from add' -l stdout -x -d '`inherit` (default), `discard`, `syslog` or `file:<path>`; for example file:/var/log/{name}-%Y%m%d.log'
