@@ -33,11 +33,10 @@ def store_intents_after_starts(patch: Patch) -> None:
     for store in (MemoryAdapter, WriteBack):
         commit = store.commit
 
-        def later(self: Any, jobs: Any, *, starts: bool = False, commit: Any = commit) -> None:
-            if not starts:
-                commit(self, jobs)
+        def later(self: Any, jobs: Any, *, starts: bool = False, commit: Any = commit) -> bool:
             for job in jobs if starts else ():
                 self.changed(job)
+            return starts or commit(self, jobs)
 
         patch.setattr(store, "commit", later)
 
