@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kron.krond.control.client import ControlError
+from kron.krond.history.database import DATABASE
 from tests.krond.children import (
     AT_ONCE_S,
     NEVER,
@@ -378,6 +379,11 @@ class TestLoggers:
             fields = "command=/bin/true stdout=syslog stderr=syslog"
             host.write(f"{NEVER} @policy(concurrency=allow) name=job {fields}")
             host.start()
+            history = host.state / DATABASE
+            host.wait_for_run("exited", host.trigger("job"))
+            wait_for(history.exists, "krond has opened its history", AT_ONCE_S)
+            host.ask("status")  # the turn in which it did is over
+            wait_for(lambda: children_of(host.pid) == [], "krond has no children", AT_ONCE_S)
             before = descriptors_of(host.pid)
             runs = [host.trigger("job") for _ in range(20 * SOAK)]
             for run_id in runs:

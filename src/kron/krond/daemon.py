@@ -64,7 +64,7 @@ class Daemon:
         self._notifier = notifier
         self._clock = host.clock
         host.poller.add(host.timer.fileno(), select.EPOLLIN, lambda _: self._timer_fired())
-        self._writeback = writeback = WriteBack(host.store, host.processes.boot_id())
+        self._writeback = writeback = WriteBack(host.store, host.processes.boot_id(), host.history)
         self.supervisor = Supervisor(host, self._run_ended)
         self._work = work = Work(host.clock)
         hold_s = 0 if settings.is_once else settings.clock_hold_s
@@ -99,6 +99,7 @@ class Daemon:
         self._work.turn()
         self._log_read(configuration)
         self._enrolment.begin(configuration.entries, self._clock.now_ns())
+        self._drop_expired_history()
         self._writeback.flush()
         self._writeback.check()
         self._busy_ns = self._work.turn_ns
@@ -365,7 +366,12 @@ class Daemon:
         ):  # what came due while it was read is dealt with as it was planned
             self._wake(now_ns)
         counts = self._enrolment.change(configuration.entries, now_ns)
+        self._drop_expired_history()
         self.journal.event(Event.RELOAD, result="applied", jobs=len(self.roster), **counts)
+
+    def _drop_expired_history(self) -> None:
+        if self._host.history is not None:
+            self._host.history.drop_expired(lambda job: self.roster.get(job) is not None)
 
     def _is_done(self) -> bool:
         if self.is_stopping:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kron.core.frozen import Frozen
+from kron.krond.history.writer import History
 from kron.krond.poller import Poller
 from kron.krond.process.processes import Processes
 from kron.krond.state.store import StateStore
@@ -24,3 +25,5 @@ class Host(Frozen):
     timers: Timers
     poller: Poller
     processes: Processes
+    history: History | None = None
+    """None: no history is kept."""

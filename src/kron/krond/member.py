@@ -19,6 +19,8 @@ class HostMember(TrackedJob[PendingRun]):
     """The job as its file has it."""
     job: Job
 
+    _store: WriteBack
+
     def __init__(self, entry: Entry, writeback: WriteBack, state: JobState | None = None) -> None:
         super().__init__(writeback)
         self.entry = entry
@@ -42,23 +44,27 @@ class HostMember(TrackedJob[PendingRun]):
     def remember_end(self, ended: Ended) -> None:
         self.past = self.past.with_ended(ended)
         self._store.changed(self)
+        self._store.ended(self, ended)
 
     def remember(self, action: Settle | SettleMany, now_ns: int) -> None:
         """Put into the history what has ended without a run. The scheduler has it stored."""
         if isinstance(action, Settle):
             nominal_s, chosen_s = action.decision.nominal_s, action.decision.chosen_s
-            outcome = action.outcome
+            outcome, count = action.outcome, 1
         else:
             nominal_s, chosen_s, outcome = action.last_s, None, Outcome.MISSED
+            count = action.count
         ended = Ended(nominal_s, chosen_s, outcome.value, action.reason, ended_ns=now_ns)
         self.past = self.past.with_ended(ended)
+        self._store.ended(self, ended, count)
 
     def moment(self) -> Moment:
-        return *super().moment(), self.past
+        return *super().moment(), self.past, self._store.ends(self)
 
     def take_back(self, moment: Moment) -> None:
         super().take_back(moment)
-        self.past = moment[-1]
+        self.past, ends = moment[3:]
+        self._store.take_back_ends(self, ends)
 
     def forget(self, now_s: int) -> None:
         self.past = Past()

@@ -13,6 +13,7 @@ from kron.core.errors import Code, KronError
 from kron.jobs.configuration import SYSTEM_DIRECTORY, Configuration, default_paths, load
 from kron.krond.background import Background, Foreground
 from kron.krond.daemon import Daemon
+from kron.krond.history.writer import History
 from kron.krond.host import Host
 from kron.krond.notify import NAMES, Notifier
 from kron.krond.poller import Poller
@@ -70,8 +71,12 @@ class _Service:
             stack.callback(store.close)
             self._journal = journal = _journal(settings)
             surroundings = Surroundings(_own_environment(), _limits(settings))
+            clock, timers = Clock(), Timers()
+            history = History(store.directory, journal, clock, timers)
+            stack.callback(history.close)
             host = Host(
-                store, journal, surroundings, Clock(), WallTimer(), Timers(), Poller(), Processes()
+                *(store, journal, surroundings, clock, WallTimer(), timers, Poller(), Processes()),
+                history=history,
             )
             daemon = Daemon(settings, lambda: read_configuration(settings), host, notifier)
             if JobSource.CRON in settings.sources:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from kron.core.duration import SECOND_NS, format_duration
 from kron.krond.host import Host
 from kron.krond.member import HostMember
+from kron.krond.result import signal_name
 from kron.krond.run import Run, Stage
 from kron.krond.state.record import Ended, RunRecord
 from kron.logs.event import Component, Event, Level
@@ -175,11 +176,3 @@ class Supervisor:
             reason, ended_ns=self._host.clock.now_ns(), exit_code=exit_code, signal=number
         )
         self._on_end(run, ended)
-
-
-def signal_name(number: int) -> str:
-    """SIGTERM for 15; a number for those without a name."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return str(number)

@@ -287,7 +287,7 @@ def test_a_file_that_is_removed_meanwhile_is_not_there(
 def test_files_set_aside_in_the_same_second_do_not_replace_one_another(
     store: StateStore, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kron.krond.state.store.time.time", lambda: 1_772_409_600.9)
+    monkeypatch.setattr("kron.krond.state.directory.time.time", lambda: 1_772_409_600.9)
     asides = []
     for content in (b"1", b"2", b"3"):
         (directory / NAME).write_bytes(content)

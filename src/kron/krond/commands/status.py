@@ -11,6 +11,7 @@ from kron.console.report import many
 from kron.console.terminal import Terminal
 from kron.core.instant import from_text
 from kron.krond.control.client import ask
+from kron.krond.result import result_text
 from kron.krond.state_dir import add_state_dir, state_dir_of
 
 TYPE_CHECKING = False
@@ -81,7 +82,7 @@ def _row(row: dict[str, Any], now_s: int) -> tuple[str, ...]:
         until = distance(from_text(when) - now_s)
     last = row["last"]
     ago = "" if last is None or last["ended"] is None else distance(now_s - _second(last["ended"]))
-    return row["name"], when, until, _doing(row), _result(last), ago
+    return row["name"], when, until, _doing(row), result_text(last) if last else "", ago
 
 
 def _doing(row: dict[str, Any]) -> str:
@@ -93,18 +94,6 @@ def _doing(row: dict[str, Any]) -> str:
     if row["clock_behind"]:
         words.append("waits for the clock (krond forget)")
     return ", ".join(words[:3]) + (f" and {len(words) - 3} more" if len(words) > 3 else "")
-
-
-def _result(last: dict[str, Any] | None) -> str:
-    if last is None:
-        return ""
-    if last["exit_code"] is not None:
-        return "ok" if last["exit_code"] == 0 else f"exit code {last['exit_code']}"
-    if last["signal"] is not None:
-        return str(last["signal"])
-    if last["outcome"] not in ("executed", "manual"):
-        return str(last["outcome"])
-    return "ended, result unknown" if last["started"] or not last["ended"] else "not started"
 
 
 def _next_s(row: dict[str, Any]) -> int:

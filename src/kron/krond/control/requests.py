@@ -10,13 +10,13 @@ from kron.core.errors import Code, KronError, did_you_mean, quoted
 from kron.core.instant import optional_text, to_text
 from kron.krond.control.server import AWAITING, Connection, refusal
 from kron.krond.member import HostMember
+from kron.krond.result import signal_name
 from kron.krond.run import Stage
 from kron.krond.settings import UNLIMITED_RUNS, OnStop
 from kron.krond.state.errors import StateLost
 from kron.krond.state.fields import optional_timestamp, record_to_json
 from kron.krond.state.past import COLUMNS
 from kron.krond.state.record import Ended
-from kron.krond.supervisor import signal_name
 from kron.logs.timestamp import timestamp_text
 
 TYPE_CHECKING = False

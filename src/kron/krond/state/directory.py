@@ -10,10 +10,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from contextlib import suppress
 
 from kron.core.errors import Code, KronError
 from kron.core.frozen import Frozen
+from kron.core.instant import to_text
 from kron.krond.state.errors import PersistenceError, StateCorrupt, unreadable
 from kron.krond.state.fields import MAX_BYTES
 
@@ -95,6 +97,25 @@ class Directory(Frozen):
             if fault := _FAULTS.get(error.errno or 0):
                 raise StateCorrupt(fault) from None
             raise unreadable(f"{self.path}/{name}", error) from None
+
+    def set_aside(self, name: str, *companions: str) -> str:
+        """Rename a file that does not read to a free name, and return its new path.
+
+        The names of `companions`, which may not exist, begin with that of the file. `OSError`: it
+        stays in place.
+        """
+        aside = f"{name}.corrupt.{to_text(int(time.time()))}"
+        number, free = 1, aside
+        while self.has(free):
+            number += 1
+            free = f"{aside}.{number}"
+        within = self.descriptor
+        os.rename(name, free, src_dir_fd=within, dst_dir_fd=within)
+        for companion in companions:
+            new = f"{free}{companion.removeprefix(name)}"
+            with suppress(FileNotFoundError):
+                os.rename(companion, new, src_dir_fd=within, dst_dir_fd=within)
+        return f"{self.path}/{free}"
 
     def close(self) -> None:
         """Close the descriptor, once."""

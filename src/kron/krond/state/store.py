@@ -10,13 +10,11 @@ import errno
 import hashlib
 import os
 import re
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 
 from kron.core.errors import Code, KronError, quoted
 from kron.core.frozen import Frozen
-from kron.core.instant import to_text
 from kron.krond.state.ballast import Ballast
 from kron.krond.state.directory import Directory
 from kron.krond.state.errors import PersistenceError, StateCorrupt, StateLost, StateNewer
@@ -241,18 +239,11 @@ class StateStore:
 
     def _set_aside(self, name: str) -> str:
         """Rename a file that does not read. Returns its new path."""
-        directory = self.directory.descriptor
-        aside = f"{name}.corrupt.{to_text(int(time.time()))}"
         try:
-            number, free = 1, aside
-            while self.directory.has(free):
-                number += 1
-                free = f"{aside}.{number}"
-            os.rename(name, free, src_dir_fd=directory, dst_dir_fd=directory)
+            return self.directory.set_aside(name)
         except OSError as error:
             what = f"the state file {self.path}/{name} does not read and cannot be set aside"
             raise PersistenceError(what, error) from None
-        return f"{self.path}/{free}"
 
 
 def file_name(identity: str) -> str:

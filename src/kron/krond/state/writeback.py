@@ -11,21 +11,26 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 from kron.krond.state.errors import PersistenceError
+from kron.krond.state.record import Ended
 from kron.krond.state.store import StateStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from kron.krond.history.writer import History
     from kron.krond.member import HostMember
 
 
 class WriteBack:
     """Store and committer of `kron.runtime`: knows what has changed since it was last stored."""
 
-    def __init__(self, store: StateStore, boot_id: str) -> None:
+    def __init__(self, store: StateStore, boot_id: str, history: History | None = None) -> None:
         self.failure: PersistenceError | None = None
         """Why a write failed. Until `resume`, nothing is safe, and nothing may start."""
         self._store = store
         self._boot_id = boot_id
+        self._history = history
+        self._ended: dict[str, list[tuple[Ended, int]]] = {}
+        """What goes into the history with the next commit of a job, by its identity."""
         self._changed: dict[str, HostMember] = {}
         self._over: deque[str] = deque()
         self._then: list[Callable[[], None]] = []
@@ -33,6 +38,23 @@ class WriteBack:
     def changed(self, job: HostMember, *, is_proven: bool = False) -> None:
         if not is_proven:  # a run that has begun has left its proof: stored with what comes next
             self._changed[job.entry.identity] = job
+
+    def ended(self, job: HostMember, ended: Ended, count: int = 1) -> None:
+        """A period or a run of the job has ended, or `count` periods have been missed at once.
+
+        The caller has the job stored; then it is history.
+        """
+        if self._history is not None:
+            self._ended.setdefault(job.entry.identity, []).append((ended, count))
+
+    def ends(self, job: HostMember) -> int:
+        """How many ends of the job are not history yet."""
+        return len(self._ended.get(job.entry.identity, ()))
+
+    def take_back_ends(self, job: HostMember, known: int) -> None:
+        """Only the first `known` of them have happened."""
+        if job.entry.identity in self._ended:
+            del self._ended[job.entry.identity][known:]
 
     def let_go(self, run_id: str) -> None:
         """Remove the proof of a run, once its end is stored."""
@@ -46,25 +68,29 @@ class WriteBack:
         # Where runs wait for it (`starts`), `flush` does the rest afterwards.
         if self.failure is not None:
             return False
-        states = {job.entry.identity: job.state(self._boot_id) for job in jobs}
+        jobs = list(jobs)
+        states = [job.state(self._boot_id) for job in jobs]
         try:
-            self._store.commit(list(states.values()), quickly=starts)
+            self._store.commit(states, quickly=starts)
         except PersistenceError as error:
             self.failed(error)
             return False
-        for identity in states:
-            self._changed.pop(identity, None)
+        self._stored(jobs)
         return True
 
     def flush(self) -> bool:
-        return self.failure is None and self.retry()
+        if self.failure is not None or not self.retry():
+            return False
+        if self._history is not None:
+            self._history.flush()
+        return True
 
     def retry(self) -> bool:
         """Store every job that has changed, and drop the proofs of runs that are over; also after
         a write that failed. False: not all of it."""
         try:
             self._store.commit([job.state(self._boot_id) for job in self._changed.values()])
-            self._changed.clear()
+            self._stored(list(self._changed.values()))
             then, self._then = self._then, []
             for announce in then:
                 announce()
@@ -90,3 +116,10 @@ class WriteBack:
         """A write failed. `StateLost` if no retry can help."""
         self._store.check_not_lost()
         self.failure = error
+
+    def _stored(self, jobs: Iterable[HostMember]) -> None:
+        for job in jobs:
+            self._changed.pop(job.entry.identity, None)
+            if self._history is not None:
+                for ended, count in self._ended.pop(job.entry.identity, ()):
+                    self._history.add(job.entry, ended, count)
