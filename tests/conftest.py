@@ -39,6 +39,7 @@ HEAVY = {
             "configuration",
             "daemon",
             "disk",
+            "history",
             "kill",
             "load",
             "logs",

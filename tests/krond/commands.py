@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -112,6 +113,28 @@ def krond_as_nobody(*words: str | Path) -> Completed:
     )
     assert "Traceback" not in ran.stderr, ran.stderr
     return ran
+
+
+def on_a_terminal(*words: str | Path, env: dict[str, str] | None = None) -> tuple[int, str]:
+    """`krond <words>` with a terminal for its output: its exit code and all that it wrote."""
+    reader, terminal = pty.openpty()
+    with subprocess.Popen(
+        [*PROGRAM, *map(str, words)],
+        stdin=subprocess.DEVNULL,
+        stdout=terminal,
+        stderr=terminal,
+        env={**os.environ, "TERM": "xterm", **(env or {})},
+    ) as process:
+        os.close(terminal)
+        written = b""
+        try:
+            while chunk := os.read(reader, 65_536):
+                written += chunk
+        except OSError:
+            pass  # nobody has the terminal open any more
+        finally:
+            os.close(reader)
+    return process.returncode, written.decode()
 
 
 def state_file(host: Host, name: str) -> Path:

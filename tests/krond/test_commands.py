@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import shutil
 import signal
@@ -30,6 +29,7 @@ from tests.krond.commands import (
     krond,
     krond_as_nobody,
     needs_root,
+    on_a_terminal,
     public_directory,
     state_file,
     stored,
@@ -72,28 +72,6 @@ def status_json(host: Host, *words: str) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(ended.stdout)
     validate(document)
     return document
-
-
-def on_a_terminal(*words: str | Path, env: dict[str, str] | None = None) -> tuple[int, str]:
-    """`krond <words>` with a terminal for its output: its exit code and all that it wrote."""
-    reader, terminal = pty.openpty()
-    with subprocess.Popen(
-        [*PROGRAM, *map(str, words)],
-        stdin=subprocess.DEVNULL,
-        stdout=terminal,
-        stderr=terminal,
-        env={**os.environ, "TERM": "xterm", **(env or {})},
-    ) as process:
-        os.close(terminal)
-        written = b""
-        try:
-            while chunk := os.read(reader, 65_536):
-                written += chunk
-        except OSError:
-            pass  # nobody has the terminal open any more
-        finally:
-            os.close(reader)
-    return process.returncode, written.decode()
 
 
 # stop

@@ -23,6 +23,7 @@ LONG = {
 """Documents too long for an example here."""
 UNREPEATABLE = {
     "krond.status/1",
+    "krond.history/1",
     "kronctl.suspend/1",
     "kronctl.resume/1",
     "kronctl.trigger/1",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from kron.console.terminal import COLOUR_CHOICES
 from kron.core.errors import KronError, did_you_mean, quoted
@@ -105,6 +105,18 @@ def moment(text: str) -> datetime:
         return parsed.replace(tzinfo=UTC)
     message = f"{quoted(text)} does not say its offset; end it with Z for UTC, or with +01:00"
     raise argparse.ArgumentTypeError(message)
+
+
+def past_moment(text: str) -> datetime:
+    """`--since`: a moment as for `--at`, or how long ago it was, such as 24h."""
+    if "-" in text or not text[:1].isdigit():
+        return moment(text)
+    since = timedelta(seconds=whole_seconds(text))
+    try:
+        return now() - since
+    except OverflowError:
+        message = f"{quoted(text)} ago is before the year 1"
+        raise argparse.ArgumentTypeError(message) from None
 
 
 def path(text: str) -> str:

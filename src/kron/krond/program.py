@@ -32,6 +32,7 @@ COMMANDS = {
     "trigger": "start a run of a job now, outside any period",
     "forget": "discard the stored state of a job",
     "logs": "show its log",
+    "history": "show how periods and runs ended",
 }
 
 _CODES = {
@@ -63,6 +64,7 @@ period, even if krond, the disk or the clock fails in between. krontab explains 
             "stay in the foreground and log to the terminal",
         ),
         ("krond status", "what is running, what is next, how the last runs ended"),
+        ("krond history backup --since 24h", "every period and run of `backup`, and how it ended"),
         ("krond stop", "stop after the active runs have ended"),
     ),
     exit_codes=EXIT_CODES,
