@@ -32,6 +32,7 @@ HEAVY = {
         TESTS / "krond" / f"test_{name}.py"
         for name in (
             "adoption",
+            "check",
             "children",
             "clock_changes",
             "commands",

@@ -24,6 +24,7 @@ LONG = {
 UNREPEATABLE = {
     "krond.status/1",
     "krond.history/1",
+    "krond.check/1",
     "kronctl.suspend/1",
     "kronctl.resume/1",
     "kronctl.trigger/1",

@@ -33,6 +33,7 @@ COMMANDS = {
     "forget": "discard the stored state of a job",
     "logs": "show its log",
     "history": "show how periods and runs ended",
+    "check": "one line and an exit code for a monitor",
 }
 
 _CODES = {

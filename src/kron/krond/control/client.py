@@ -41,6 +41,10 @@ class ControlError(KronError):
         super().__init__(Code.CONTROL, message, fix)
 
 
+class NoAnswer(ControlError):  # noqa: N818 (likewise)
+    """krond runs, or did a moment ago, and has not answered."""
+
+
 def ask(state_dir: str, request: Mapping[str, Any], timeout_s: float | None) -> dict[str, Any]:
     """The answer of the krond with this state directory; `timeout_s` None waits forever.
 
@@ -48,7 +52,7 @@ def ask(state_dir: str, request: Mapping[str, Any], timeout_s: float | None) -> 
     """
     line = json.dumps(request).encode() + b"\n"
     deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
-    why_late = ControlError(
+    why_late: ControlError = NoAnswer(
         f"krond did not answer within {timeout_s} seconds",
         fix="it may be busy, or suspended by a signal: see its log",
     )
@@ -62,8 +66,8 @@ def ask(state_dir: str, request: Mapping[str, Any], timeout_s: float | None) -> 
         if answer["ok"]:
             return answer
         if answer.get("busy") is not True:
-            raise _refused(answer)
-        why_late = _refused(answer)
+            raise ControlError(*_refusal(answer))
+        why_late = NoAnswer(*_refusal(answer))
         time.sleep(_PAUSE_S)
 
 
@@ -79,7 +83,7 @@ def _exchange(state_dir: str, line: bytes, deadline_s: float | None) -> bytes:
         try:
             return _receive(connection, deadline_s)
         except ConnectionResetError:
-            raise ControlError(
+            raise NoAnswer(
                 "krond closed the connection without an answer",
                 fix="it may just have ended: see its log",
             ) from None
@@ -145,10 +149,11 @@ def _read_answer(line: bytes) -> dict[str, Any]:
     raise ControlError(f"the answer {excerpt(line)} is not from krond", fix="check --state-dir")
 
 
-def _refused(answer: Mapping[str, Any]) -> ControlError:
+def _refusal(answer: Mapping[str, Any]) -> tuple[str, str]:
+    """Why krond refused, and the fix."""
     error, fix = answer.get("error"), answer.get("fix")
     message = error if isinstance(error, str) and error else "krond refused without a reason"
-    return ControlError(message, fix if isinstance(fix, str) else "")
+    return message, fix if isinstance(fix, str) else ""
 
 
 def _reason(error: OSError | ValueError) -> str:

@@ -126,7 +126,7 @@ def job_status(member: HostMember) -> dict[str, object]:
         key=lambda decision: (decision.chosen_s, decision.nominal_s),
         default=None,
     )
-    ended, last_run = member.past.history, member.past.last_run
+    latest, last_run, standing = member.past.latest, member.past.last_run, member.past.standing
     return {
         "name": entry.name,
         "file": entry.path,
@@ -157,8 +157,11 @@ def job_status(member: HostMember) -> dict[str, object]:
             }
             for pending in member.pending
         ],
-        "last": _ended(ended[-1]) if ended else None,
-        "last_run": None if last_run is None else _ended(last_run),
+        "last": latest and _ended(latest),
+        "last_run": last_run and _ended(last_run),
+        "last_success": standing.success and _ended(standing.success),
+        "failed": standing.failed and _ended(standing.failed),
+        "missed": standing.missed and _ended(standing.missed),
     }
 
 

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable
 
 from kron.core.frozen import Frozen
+from kron.engine.actions import Outcome
 from kron.krond.state import fields
 from kron.krond.state.errors import StateCorrupt
 from kron.krond.state.fields import shown
@@ -55,6 +56,22 @@ ROWS = rf"\[(?:{_ROW}(?:,{_ROW}){{0,{HISTORY - 1}}})?\]"
 """The pattern of `Past.rows`, likewise."""
 
 
+_OUTCOME, _REASON, _EXIT_CODE, _SIGNAL = map(
+    list(COLUMNS).index, ("outcome", "reason", "exit_code", "signal")
+)
+
+
+class Standing(Frozen):
+    """What a monitor asks of a job. Only the rows of its past are looked at."""
+
+    success: Ended | None
+    """The last run that succeeded."""
+    failed: Ended | None
+    """The latest run that has failed since; None if none has."""
+    missed: Ended | None
+    """The latest period that was missed since."""
+
+
 class Past(Frozen):
     """The latest `HISTORY` rows, and the last run, which may be older."""
 
@@ -73,6 +90,25 @@ class Past(Frozen):
     def history(self) -> tuple[Ended, ...]:
         """The rows, oldest first."""
         return tuple(map(_ended, json.loads(self.rows)))
+
+    @property
+    def latest(self) -> Ended | None:
+        rows = json.loads(self.rows)
+        return _ended(rows[-1]) if rows else None
+
+    @property
+    def standing(self) -> Standing:
+        rows, last_run = json.loads(self.rows), json.loads(self.last)
+        success = failed = missed = None
+        for row in (*reversed(rows), *([last_run] if last_run not in (None, *rows) else ())):
+            if row[_EXIT_CODE] == 0 and not row[_REASON]:
+                success = row
+                break
+            if row[_EXIT_CODE] is not None or row[_SIGNAL] is not None:
+                failed = failed or row
+            elif row[_OUTCOME] == Outcome.MISSED:
+                missed = missed or row
+        return Standing(*(row and _ended(row) for row in (success, failed, missed)))
 
     @property
     def last_run(self) -> Ended | None:

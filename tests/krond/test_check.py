@@ -1,0 +1,210 @@
+"""`krond check` on a real krond: every state with its exit code, and what ends it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kron.krond.control.client import ControlError
+from kron.krond.state.past import HISTORY
+from tests.krond.commands import (
+    NEVER,
+    backdate,
+    krond,
+    krond_as_nobody,
+    needs_root,
+    public_directory,
+)
+from tests.krond.disk import fill, tmpfs
+from tests.krond.host import Host
+from tests.krontab.schemas import validate
+from tests.logbook import wait_for
+
+OK, WARNING, CRITICAL, UNKNOWN = range(4)
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[Host]:
+    with Host(tmp_path) as made:
+        yield made
+
+
+def check(host: Host, *words: str) -> tuple[int, str]:
+    """The exit code and the one line of `krond check`."""
+    ended = host.command("check", *words)
+    assert ended.stderr == ""
+    assert ended.stdout.count("\n") == 1
+    return ended.returncode, ended.stdout.rstrip("\n")
+
+
+def document(host: Host, *words: str) -> dict[str, Any]:
+    ended = host.command("check", "--format", "json", *words)
+    found: dict[str, Any] = json.loads(ended.stdout)
+    validate(found)
+    assert ended.returncode == ["ok", "warning", "critical", "unknown"].index(found["status"])
+    return found
+
+
+def test_a_failure_is_critical_until_a_run_succeeds(host: Host) -> None:
+    works = host.directory / "works"
+    host.write(
+        f'{NEVER} name=backup command="/usr/bin/test -e {works}"',
+        f"{NEVER} name=fine command=/bin/true",
+    )
+    host.start()
+    numbers = "failed={} missed=0 overdue=0 stale=0"
+    well = f"KROND OK - 2 jobs, 0 running | jobs=2 running=0 {numbers.format(0)}"
+    assert check(host) == (OK, well)
+    host.ask("trigger", job="backup", wait=True)
+    ill = f"KROND CRITICAL - 1 failed: backup (exit code 1) | jobs=2 running=0 {numbers.format(1)}"
+    assert check(host) == (CRITICAL, ill)
+    (problem,) = document(host)["problems"]
+    assert (problem["kind"], problem["job"], problem["text"]) == ("failed", "backup", "exit code 1")
+    assert problem["since"] == host.row("backup")["last"]["ended"]
+    assert check(host, "fine")[0] == check(host, "--ignore", "backup")[0] == OK
+    assert host.stop() == 0
+    host.start()
+    assert check(host) == (CRITICAL, ill), "it is remembered"
+    works.touch()
+    host.ask("trigger", job="backup", wait=True)
+    assert check(host) == (OK, well)
+    assert document(host)["problems"] == []
+
+
+def test_a_missed_period_is_critical_until_a_run_succeeds(host: Host) -> None:
+    host.write("0 * * * * name=hourly command=/bin/true", f"{NEVER} name=b command=/bin/true")
+    host.start()
+    assert host.stop() == 0
+    backdate(host, "hourly", 3_600)
+    host.start()
+    period = host.wait_for_event("missed_deadline", "hourly")["period"]
+    code, line = check(host)
+    assert code == CRITICAL
+    assert f" - 1 missed: hourly ({period}) | " in line
+    host.ask("trigger", job="hourly", wait=True)
+    assert check(host)[0] == OK
+
+
+def test_a_success_that_is_too_old_or_unknown_is_critical(host: Host) -> None:
+    works = host.directory / "works"
+    works.touch()
+    host.write(
+        f'{NEVER} name=backup command="/usr/bin/test -e {works}"',
+        f"{NEVER} name=never command=/bin/true",
+    )
+    host.start()
+    host.ask("trigger", job="backup", wait=True)
+    succeeded_s = time.time()
+    assert check(host, "--max-age-of-success", "backup=1h")[0] == OK
+    works.unlink()
+    for _ in range(HISTORY + 1):  # so many that only the history knows the success
+        host.ask("trigger", job="backup", wait=True)
+    assert host.row("backup")["last_success"] is None
+    (problem,) = document(host, "--max-age-of-success", "backup=1h")["problems"]
+    assert problem["kind"] == "failed"
+    time.sleep(max(0.0, succeeded_s + 2.1 - time.time()))
+    code, line = check(host, "--max-age-of-success", "backup=1s")
+    assert code == CRITICAL
+    assert "1 without a recent success: backup (last success" in line
+    code, line = check(host, "never", "--max-age-of-success", "never=1h")
+    assert (code, "never (no success on record)" in line) == (CRITICAL, True)
+    code, line = check(host, "--max-age-of-success", "nevr=1h")
+    assert (code, "1 absent: nevr (not configured)" in line) == (CRITICAL, True)
+
+
+def test_no_krond_and_one_that_hangs_are_critical(host: Host) -> None:
+    code, line = check(host)
+    assert code == CRITICAL
+    assert line.startswith("KROND CRITICAL - no krond is running with the state directory ")
+    host.write(f"{NEVER} name=job command=/bin/true")
+    host.start()
+    assert host.process is not None
+    host.process.send_signal(signal.SIGSTOP)
+    code, line = check(host, "--timeout", "1s")
+    assert code == CRITICAL
+    assert line.startswith("KROND CRITICAL - krond did not answer within 1 seconds | ")
+    host.process.send_signal(signal.SIGCONT)
+    assert check(host)[0] == OK
+    host.kill()
+    assert document(host)["problems"][0]["kind"] == "krond"
+
+
+def test_a_krond_that_is_stopping_is_critical(host: Host) -> None:
+    gate = host.directory / "gate"
+    hold = f'shell=true command="until [ -e {gate} ]; do sleep 0.01; done"'
+    host.write(f"{NEVER} name=held {hold}")
+    host.start()
+    host.ask("trigger", job="held")
+    assert check(host)[0] == OK
+    host.ask("stop")
+    assert check(host)[0] == CRITICAL
+    gate.touch()
+    assert host.wait() == 0
+
+
+def test_a_krond_that_cannot_write_its_state_is_critical_until_it_can(tmp_path: Path) -> None:
+    with tmpfs(tmp_path / "disk", "4m") as disk, Host(tmp_path, state=disk / "state") as host:
+        host.write(f"{NEVER} name=job command=/bin/true")
+        host.start()
+        filler = fill(disk)
+        with pytest.raises(ControlError, match="No space left on device"):
+            host.ask("trigger", job="job", wait=True)
+        found = document(host)
+        assert [(each["kind"], each["status"]) for each in found["problems"]] == [
+            ("state", "critical")
+        ]
+        assert "No space left on device" in found["text"]
+        filler.unlink()
+        wait_for(lambda: check(host)[0] == OK, "krond goes on")
+
+
+def test_a_krond_without_jobs_is_a_warning(host: Host) -> None:
+    host.write("# nothing yet")
+    host.start()
+    code, line = check(host)
+    assert (code, line.startswith("KROND WARNING - krond has no jobs | ")) == (WARNING, True)
+
+
+@needs_root
+def test_what_may_not_be_asked_is_unknown() -> None:
+    with public_directory() as directory, Host(directory) as host:
+        host.write(f"{NEVER} name=job command=/bin/true")
+        host.start()
+        host.state.chmod(0o711)
+        (host.state / "control.sock").chmod(0o666)
+        refused = krond_as_nobody("check", "--state-dir", host.state)
+        assert refused.returncode == UNKNOWN
+        assert refused.stdout.startswith("KROND UNKNOWN - user 65534 may not control this krond")
+
+
+@pytest.mark.parametrize("reply", [b'{"ok": true}\n', b'{"ok": true, "jobs": 7}\n', b"HTTP/1.1\n"])
+def test_an_answer_that_is_not_kronds_is_unknown(tmp_path: Path, reply: bytes) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "control.sock"))
+        server.listen()
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65_536)
+                connection.sendall(reply)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        ended = krond("check", "--state-dir", tmp_path)
+        thread.join()
+    assert ended.returncode == UNKNOWN
+    assert ended.stdout.startswith("KROND UNKNOWN - the answer")
+
+
+@pytest.mark.parametrize("wrong", ["backup", "=1h", "backup=1d", "backup="])
+def test_an_age_without_a_job_or_a_unit_is_a_wrong_command_line(wrong: str) -> None:
+    assert krond("check", "--max-age-of-success", wrong).returncode == 64
