@@ -101,7 +101,8 @@ def check_paused(host: FaultyHost, *, started: int = 0) -> None:
 def check_goes_on(host: FaultyHost, due: list[Ran]) -> None:
     """The same krond does by itself what is left to do, once."""
     wait_for(lambda: host.is_over(due), "what was due is done")
-    assert len(host.events("resumed")) == len(host.events("paused"))
+    paused = len(host.events("paused"))
+    wait_for(lambda: len(host.events("resumed")) == paused, "it has resumed")
     assert host.ask("status")["troubles"] == []
     host.check(due)
     assert host.stop() == 0
