@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from argparse import Namespace
 
@@ -11,7 +10,7 @@ from kron.console.report import many
 from kron.console.terminal import Terminal
 from kron.krond.control.client import ask
 from kron.krond.settings import OnStop
-from kron.krond.state.lock import PID_FILE, running_pid
+from kron.krond.state.owner import running_pid
 from kron.krond.state_dir import add_state_dir, state_dir_of
 
 DESCRIPTION = """\
@@ -42,14 +41,13 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     state_dir = state_dir_of(arguments)
+    pid = running_pid(state_dir)  # before it is asked: another krond may soon be in its place
     answer = ask(state_dir, {"command": "stop", "how": arguments.how or ""}, 30)
     if arguments.no_wait:
         return 0
     active = answer.get("active")
     if active and arguments.how is not OnStop.LEAVE and terminal.shows_progress:
         terminal.error(f"waiting for {many(active, 'run')}; krond stop --help shows other ways")
-    lock = os.path.join(state_dir, PID_FILE)  # noqa: PTH118
-    pid = running_pid(lock)
-    while pid is not None and running_pid(lock) == pid:
+    while pid is not None and running_pid(state_dir) == pid:
         time.sleep(_POLL_S)
     return 0

@@ -1,4 +1,4 @@
-"""One krond for each state directory: a locked file that holds the process id.
+"""A lock that one krond at a time can have: a locked file that holds the process id.
 
 The lock belongs to the open file, which a fork shares and an exec closes. So when krond dies, a
 child between fork and exec still holds it. The next krond that gets the lock knows that every child
@@ -12,22 +12,21 @@ import fcntl
 import os
 import stat
 import time
-from contextlib import suppress
+from collections.abc import Callable
+from functools import partial
 
 from kron.core.errors import Code, KronError
 from kron.krond.state.errors import PersistenceError
-
-PID_FILE = "krond.pid"
-"""The name of the lock in a state directory."""
 
 PATIENCE_S = 5.0
 """How long the children of a dead krond may take from fork to exec."""
 
 _POLL_S = 0.01
 _LOOKS = 3
-"""How often the lock must be found taken before it counts: `running_pid` takes it briefly."""
+"""How often the lock must be found taken before it counts: `is_free` takes it briefly."""
 _OPEN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _LONGEST_PID = 16
+_NOT_OURS = "krond did not make it: find out what it is, or name another place"
 
 
 class Lock:
@@ -64,7 +63,7 @@ def lock(path: str, *, within: int | None = None, patience_s: float = PATIENCE_S
             descriptor = os.open(name, os.O_RDWR | os.O_CREAT | _OPEN, 0o600, dir_fd=within)
             try:
                 _check(path, os.fstat(descriptor))
-                _wait(path, descriptor, patience_s)
+                wait_for_lock(path, descriptor, partial(_living_pid, descriptor), patience_s)
                 if _is_at(name, within, descriptor):
                     text = f"{os.getpid()}\n".encode()
                     os.pwrite(descriptor, text, 0)
@@ -80,30 +79,21 @@ def lock(path: str, *, within: int | None = None, patience_s: float = PATIENCE_S
         raise PersistenceError(f"{path} cannot be locked", error) from None
 
 
-def running_pid(path: str) -> int | None:
-    """The process id of the krond that has locked the file at `path`, or None."""
-    with suppress(OSError):
-        descriptor = os.open(path, os.O_RDONLY | _OPEN)
-        try:
-            is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
-            if is_file and not _try(descriptor, fcntl.LOCK_SH):
-                pid = _pid(descriptor)
-                return pid if pid is not None and _lives(pid) else None
-        finally:
-            os.close(descriptor)
-    return None
+def wait_for_lock(
+    path: str, descriptor: int, owner: Callable[[], int | None], patience_s: float
+) -> None:
+    """Take the lock; while its owner is dead, wait for the children that inherited it.
 
-
-def _wait(path: str, descriptor: int, patience_s: float) -> None:
-    """Take the lock; while its owner is dead, wait for the children that inherited it."""
+    `owner` finds the living process that has it, or None. `path` is for people.
+    """
     deadline_s = time.monotonic() + patience_s
     owner_lives = 0
     while not _try(descriptor, fcntl.LOCK_EX):
-        pid = _pid(descriptor)
-        if pid is None or not _lives(pid):
+        pid = owner()
+        if pid is None:
             owner_lives = 0
             if time.monotonic() >= deadline_s:
-                raise _orphaned(path, pid)
+                raise _orphaned(path)
         else:
             owner_lives += 1
             if owner_lives >= _LOOKS:
@@ -115,15 +105,12 @@ def _wait(path: str, descriptor: int, patience_s: float) -> None:
         time.sleep(_POLL_S)
 
 
-def _try(descriptor: int, kind: int) -> bool:
-    try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+def is_free(descriptor: int) -> bool:
+    """Whether no process has the lock. If so, this descriptor shares it until it is closed."""
+    return _try(descriptor, fcntl.LOCK_SH)
 
 
-def _pid(descriptor: int) -> int | None:
+def pid_in(descriptor: int) -> int | None:
     """The process id in the file; None if the file holds anything else."""
     line, newline, _ = os.pread(descriptor, _LONGEST_PID, 0).partition(b"\n")
     if not newline or not line.isdigit():
@@ -132,7 +119,7 @@ def _pid(descriptor: int) -> int | None:
     return pid if 0 < pid < 2**31 else None
 
 
-def _lives(pid: int) -> bool:
+def lives(pid: int) -> bool:
     """Whether the process exists. A zombie holds no lock."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
@@ -140,6 +127,19 @@ def _lives(pid: int) -> bool:
     except OSError:
         return False
     return fields[:1] not in ([b"Z"], [b"X"], [b"x"])
+
+
+def _living_pid(descriptor: int) -> int | None:
+    pid = pid_in(descriptor)
+    return pid if pid is not None and lives(pid) else None
+
+
+def _try(descriptor: int, kind: int) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _is_at(name: str, within: int | None, descriptor: int) -> bool:
@@ -159,22 +159,19 @@ def _check(path: str, status: os.stat_result) -> None:
             Code.STATE,
             f"{path} belongs to user {status.st_uid} and has {status.st_nlink} names: it must "
             f"belong to user {os.geteuid()} and have one name",
-            fix="remove it, or name another file",
+            fix=_NOT_OURS,
         )
 
 
 def _no_file(path: str) -> KronError:
-    return KronError(
-        Code.STATE, f"{path} is not a regular file", fix="remove it, or name another file"
-    )
+    return KronError(Code.STATE, f"{path} is not a regular file", fix=_NOT_OURS)
 
 
-def _orphaned(path: str, pid: int | None) -> KronError:
-    """The lock is taken, but no krond is visible: that may pass. `pid` is what the file says."""
-    who = f"process {pid}" if pid else "its krond"
+def _orphaned(path: str) -> KronError:
+    """The lock is taken, but no krond is visible: that may pass."""
     return KronError(
         Code.STATE,
-        f"{path} is locked, but {who} is not visible from this PID namespace: the lock is held "
+        f"{path} is locked, but its krond is not visible from this PID namespace: the lock is held "
         "by a child of a dead krond, or by a krond in another container",
         fix=f"try again later; if the lock stays, fuser -v {path} shows which process holds it",
     )

@@ -20,7 +20,8 @@ from kron.krond.state.directory import Directory
 from kron.krond.state.errors import PersistenceError, StateCorrupt, StateLost, StateNewer
 from kron.krond.state.fields import MAX_BYTES
 from kron.krond.state.file_replacer import BUNDLE, FileReplacer, unpack
-from kron.krond.state.lock import PID_FILE, Lock, lock
+from kron.krond.state.lock import Lock
+from kron.krond.state.owner import own
 from kron.krond.state.record import JobState, RunRecord, check_run_id, is_run_id
 from kron.krond.state.schema import from_json, run_from_json, run_to_json, to_json
 
@@ -57,7 +58,7 @@ class StateStore:
         with ExitStack() as undo:
             directory = Directory.make(path)
             undo.callback(directory.close)
-            locked = lock(f"{directory.path}/{PID_FILE}", within=directory.descriptor)
+            locked = own(directory)
             undo.callback(locked.release)
             runs = directory.make_inside(RUNS)
             undo.callback(runs.close)

@@ -1,0 +1,79 @@
+"""The owner of a state directory: at most one krond, and how to find out which process it is.
+
+The directory itself is locked, and krond.pid in it. So whoever deletes krond.pid does not admit a
+second krond. The file has the process id, for people and scripts, and is the only lock where the
+file system cannot lock directories (NFS). A child between fork and exec holds both locks.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import struct
+from contextlib import suppress
+
+from kron.krond.control.wire import SOCKET_NAME
+from kron.krond.state.directory import Directory
+from kron.krond.state.errors import PersistenceError
+from kron.krond.state.lock import PATIENCE_S, Lock, is_free, lives, lock, pid_in, wait_for_lock
+
+PID_FILE = "krond.pid"
+"""The name of the file with the process id, in a state directory."""
+
+_NO_DIRECTORY_LOCKS = (errno.EBADF, errno.EINVAL, errno.EOPNOTSUPP)
+_CREDENTIALS = struct.Struct("iII")  # pid, uid, gid
+
+
+def own(directory: Directory, *, patience_s: float = PATIENCE_S) -> Lock:
+    """Lock the directory and its krond.pid. Closing the directory releases the former."""
+    path, descriptor = directory.path, directory.descriptor
+    try:
+        wait_for_lock(path, descriptor, lambda: _owner(descriptor), patience_s)
+    except OSError as error:
+        if error.errno not in _NO_DIRECTORY_LOCKS:
+            raise PersistenceError(f"{path} cannot be locked", error) from None
+    return lock(f"{path}/{PID_FILE}", within=descriptor, patience_s=patience_s)
+
+
+def running_pid(state_dir: str) -> int | None:
+    """The process id of the krond that has the directory, or None."""
+    try:
+        directory = os.open(state_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        with suppress(OSError):  # it cannot be locked here: only krond.pid says who has it
+            if is_free(directory):
+                return None
+        return _owner(directory)
+    finally:
+        os.close(directory)
+
+
+def _owner(directory: int) -> int | None:
+    """The process that krond.pid names or, if the file is gone, the one behind the socket."""
+    for find in (_noted_pid, _listening_pid):
+        with suppress(OSError):
+            pid = find(directory)
+            if pid is not None and lives(pid):
+                return pid
+    return None
+
+
+def _noted_pid(directory: int) -> int | None:
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    descriptor = os.open(PID_FILE, flags, dir_fd=directory)
+    try:
+        return pid_in(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _listening_pid(directory: int) -> int:
+    """The process that made the control socket: a child that inherited it does not count."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK) as client:
+        client.connect(f"/proc/self/fd/{directory}/{SOCKET_NAME}")
+        packed = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid: int = _CREDENTIALS.unpack(packed)[0]
+    return pid

@@ -1,0 +1,127 @@
+"""One krond for each state directory, whatever becomes of the files in it."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from kron.core.errors import Code, KronError
+from kron.krond.state import lock as lock_module
+from kron.krond.state.directory import Directory
+from kron.krond.state.owner import own, running_pid
+from tests.krond.commands import NEVER, BackgroundHost, is_alive
+from tests.krond.state.test_lock import Orphan, process
+
+
+def hold(path: Path) -> None:
+    """Own the directory, to the end of this process."""
+    own(Directory.make(str(path)))
+
+
+@pytest.mark.heavy
+def test_deleting_krond_pid_does_not_admit_a_second_krond(tmp_path: Path) -> None:
+    with BackgroundHost(tmp_path) as host:
+        host.write(f'{NEVER} name=job command="sleep 60"')
+        assert host.start_background().returncode == 0
+        pid = host.pid()
+        (host.state / "krond.pid").unlink()
+        for options in ((), ("--foreground",), ("--once",)):
+            second = host.start_background(*options)
+            assert second.returncode == 3, options
+            assert f"process {pid} has locked {host.state}" in second.stderr
+            assert "remove" not in second.stderr
+        assert host.pid() == pid
+        # The commands still find it, and `stop` waits for its end.
+        assert host.command("trigger", "job").returncode == 0
+        assert host.command("stop", "--terminate").returncode == 0
+        assert not is_alive(pid)
+        assert host.start_background().returncode == 0
+
+
+def test_a_child_of_a_dead_krond_holds_the_directory_until_it_has_become_its_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orphan = Orphan(lambda: hold(tmp_path))
+    (tmp_path / "krond.pid").unlink()
+    polls: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        polls.append(seconds)
+        if len(polls) == 20:
+            orphan.let_go()
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    directory = Directory.make(str(tmp_path))
+    own(directory).release()
+    assert len(polls) == 20
+    directory.close()
+
+
+def test_a_directory_whose_owner_is_not_visible_is_refused_after_a_while(tmp_path: Path) -> None:
+    orphan = Orphan(lambda: hold(tmp_path))
+    directory = Directory.make(str(tmp_path))
+    with pytest.raises(KronError, match="is locked, but its krond is not visible") as caught:
+        own(directory, patience_s=0.03)
+    assert caught.value.code is Code.STATE
+    assert f"fuser -v {tmp_path}" in caught.value.fix
+    assert running_pid(str(tmp_path)) is None
+    orphan.let_go()
+    directory.close()
+
+
+def test_the_running_pid_is_that_of_the_owner(tmp_path: Path) -> None:
+    assert running_pid(str(tmp_path)) is None
+    assert running_pid(str(tmp_path / "missing")) is None
+
+    def work(tell: int) -> None:
+        hold(tmp_path)
+        os.write(tell, b"x")
+        time.sleep(60)
+
+    with process(work) as other:
+        assert running_pid(str(tmp_path)) == other
+    assert running_pid(str(tmp_path)) is None
+    (tmp_path / "krond.pid").write_text(f"{os.getpid()}\n")  # alive, and holds nothing
+    assert running_pid(str(tmp_path)) is None
+
+
+def test_a_look_at_who_is_running_does_not_keep_krond_from_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The look takes the lock for a moment, while an old process id may be another's by now."""
+    (tmp_path / "krond.pid").write_text("1\n")
+    look = os.open(tmp_path, os.O_RDONLY)
+    assert lock_module.is_free(look)
+    monkeypatch.setattr(time, "sleep", lambda _seconds: os.close(look))
+    directory = Directory.make(str(tmp_path))
+    own(directory).release()
+    directory.close()
+
+
+def test_where_directories_cannot_be_locked_the_file_is_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As NFS has it, which locks only what is open for writing."""
+    flock = fcntl.flock
+
+    def flock_of_nfs(descriptor: int, operation: int) -> None:
+        if os.path.isdir(f"/proc/self/fd/{descriptor}"):  # noqa: PTH112
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        flock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", flock_of_nfs)
+    first, second = Directory.make(str(tmp_path)), Directory.make(str(tmp_path))
+    held = own(first)
+    assert running_pid(str(tmp_path)) == os.getpid()
+    with pytest.raises(KronError, match=f"process {os.getpid()} has locked"):
+        own(second)
+    held.release()
+    assert running_pid(str(tmp_path)) is None
+    own(second).release()
+    first.close()
+    second.close()
