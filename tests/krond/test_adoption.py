@@ -121,7 +121,8 @@ def test_an_adopted_run_is_replaced(tmp_path: Path) -> None:
         assert (replaced["old_job"], replaced["new_job"]) == (old["run_id"], new["run_id"])
         wait_until_gone(int(old["pid"]))
         wait_for(lambda: host.path("order").read_text() == "new\nover\nnew\n", "in this order")
-        assert host.wait_for_run("exited", str(old["run_id"]))["reason"] == UNSEEN
+        reason = f"replaced by run {new['run_id']}; {UNSEEN}"
+        assert host.wait_for_run("exited", str(old["run_id"]))["reason"] == reason
         host.path("go").touch()
         assert host.wait_for_run("exited", str(new["run_id"]))["exit_code"] == "0"
         host.check_log()
@@ -172,7 +173,8 @@ class TestTimeout:
             assert 2.7 < after_s < 5  # the log was written a moment after the start
             assert since_adopted_s < 3
             assert timeout["signal"] == "SIGTERM"
-            assert host.wait_for_run("exited", run_id)["reason"] == UNSEEN
+            exited = host.wait_for_run("exited", run_id)
+            assert exited["reason"] == f"timed out after 3s; {UNSEEN}"
             wait_until_gone(int(started["pid"]))
 
     def test_one_that_has_passed_stops_the_run_at_once_with_its_whole_group(

@@ -45,6 +45,7 @@ QUIET_NS = SECOND_NS
 """How long an edit of crontabs may take: several files, or one that is written in steps."""
 NOTHING_READ = "there is no file to read, so nothing will run; name files with krond start --config"
 FORGOTTEN = "the job was forgotten"
+STOPPED = "stopped with krond"
 
 
 class Daemon:
@@ -166,7 +167,7 @@ class Daemon:
             self._stopping = how or OnStop.TERMINATE
         if self._stopping is OnStop.TERMINATE:
             for run in list(self.supervisor.runs.values()):
-                self.supervisor.stop(run)
+                self.supervisor.stop(run, STOPPED)
 
     def reload(self) -> str:
         """Read the configuration again. What is wrong with it, or ''; then nothing has changed."""

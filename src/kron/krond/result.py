@@ -30,6 +30,16 @@ def result_text(ended: Mapping[str, Any]) -> str:
     return "ended, result unknown" if ended["started"] or not ended["ended"] else "not started"
 
 
+def result_in_words(ended: Mapping[str, Any]) -> str:
+    """The same, with the reason why krond stopped the run, if it did."""
+    result, stopped_for = result_text(ended), ended["reason"]
+    if ended["exit_code"] is None and ended["signal"] is None:
+        if not ended["started"]:
+            return result
+        stopped_for = stopped_for.rpartition("; ")[0]  # before why the result is unknown
+    return f"{stopped_for} ({result})" if stopped_for else result
+
+
 def signal_name(number: int) -> str:
     """SIGTERM for 15; a number for those without a name."""
     import signal

@@ -63,7 +63,7 @@ class Run:
 
     __slots__ = (
         *("began_ns", "is_adopted", "is_over", "member", "on_end", "pid"),
-        *("record", "run_id", "stage", "task", "timer", "watched"),
+        *("record", "run_id", "stage", "stopped_for", "task", "timer", "watched"),
     )
 
     def __init__(
@@ -81,6 +81,8 @@ class Run:
         self.is_adopted = is_adopted
         """Started by a krond before this one, so krond is not its parent and cannot reap it."""
         self.stage = Stage.RUNNING
+        self.stopped_for = ""
+        """Why krond asked it to end, for people; '' if it did not."""
         self.is_over = False
         """Its first process has ended; others of its group may be there while it is stopped."""
         self.watched = -1

@@ -115,7 +115,7 @@ class ProcessStarter:
                 old_job=run.run_id,
                 new_job=pending.run_id,
             )
-            self._supervisor.stop(run)
+            self._supervisor.stop(run, f"replaced by run {pending.run_id}")
 
     def give_up(self, job: HostMember, pending: PendingRun, outcome: Outcome, reason: str) -> None:
         self._forget(pending)

@@ -37,7 +37,7 @@ class Supervisor:
         timeout_ns = run.task.timeout_ns
         if timeout_ns is not None:
             run.timer = self._host.timers.at(
-                run.began_ns + timeout_ns, lambda: self.stop(run, is_timeout=True)
+                run.began_ns + timeout_ns, lambda: self._time_out(run, timeout_ns)
             )
         if not self._watch_process(run, run.pid):  # adopted, and gone in this very moment
             self._finish(run)
@@ -54,11 +54,12 @@ class Supervisor:
         began_ns = self._host.clock.monotonic_ns() - age_ns
         self.watch(Run(member, record, pid, began_ns, is_adopted=True))
 
-    def stop(self, run: Run, *, is_timeout: bool = False) -> None:
-        """Ask the run's group to end, and see to it that it does."""
+    def stop(self, run: Run, reason: str, *, is_timeout: bool = False) -> None:
+        """Ask the run's group to end, and see to it that it does. The first reason counts."""
         if run.stage is not Stage.RUNNING:
             return
         run.stage = Stage.ASKED
+        run.stopped_for = reason
         if run.timer is not None:
             run.timer.cancel()
         if is_timeout:
@@ -90,6 +91,9 @@ class Supervisor:
         for pid in self._host.processes.children():
             if pid not in own:
                 self._host.processes.reap_if_ended(pid)
+
+    def _time_out(self, run: Run, timeout_ns: int) -> None:
+        self.stop(run, f"timed out after {format_duration(timeout_ns)}", is_timeout=True)
 
     def _kill(self, run: Run, *, is_timeout: bool) -> None:
         run.stage = Stage.KILLED
@@ -160,11 +164,11 @@ class Supervisor:
         exit_code, number = (None, None) if run.is_adopted else self._host.processes.reap(run.pid)
         del self.runs[run.run_id]
         run.member.runs.remove(run)
-        reason = UNSEEN if run.is_adopted else ""
+        reason = "; ".join(filter(None, (run.stopped_for, UNSEEN if run.is_adopted else "")))
         self._host.journal.of_job(
             Event.EXITED,
             run.member.entry,
-            Level.INFO if exit_code == 0 else Level.WARN,
+            Level.INFO if exit_code == 0 and not reason else Level.WARN,
             period=run.record.period,
             run_id=run.run_id,
             exit_code=exit_code,

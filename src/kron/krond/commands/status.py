@@ -11,7 +11,7 @@ from kron.console.report import many
 from kron.console.terminal import Terminal
 from kron.core.instant import from_text
 from kron.krond.control.client import ask
-from kron.krond.result import result_text
+from kron.krond.result import result_in_words
 from kron.krond.state_dir import add_state_dir, state_dir_of
 
 TYPE_CHECKING = False
@@ -82,7 +82,7 @@ def _row(row: dict[str, Any], now_s: int) -> tuple[str, ...]:
         until = distance(from_text(when) - now_s)
     last = row["last"]
     ago = "" if last is None or last["ended"] is None else distance(now_s - _second(last["ended"]))
-    return row["name"], when, until, _doing(row), result_text(last) if last else "", ago
+    return row["name"], when, until, _doing(row), result_in_words(last) if last else "", ago
 
 
 def _doing(row: dict[str, Any]) -> str:

@@ -37,11 +37,11 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         terminal.print(f"run {answer['run_id']}{f' waits for {waits}' if waits else ''}")
         return 0
     ended = answer["ended"]
-    code = ended["exit_code"]
+    if ended["reason"]:  # it never began, or krond stopped it
+        terminal.error(f"krond: {ended['reason']}")
+    code, name = ended["exit_code"], ended["signal"]
     if code is not None:
         return int(code)
-    name = ended["signal"]
     if name is None:
-        terminal.error(f"krond: {ended['reason']}")
         return 1
     return 128 + int(name if name.isdigit() else getattr(signal, name, 0))
