@@ -60,4 +60,4 @@ def _wait_for_ends(log: Path, jobs: int, until_s: float) -> None:
         if time.time() > until_s:
             raise SkippedError(f"{jobs:,} runs had not ended after {_LONGEST_S:g} s")
         time.sleep(0.2)
-    time.sleep(1)  # the last ends are stored after they are logged
+    time.sleep(1)  # krond may have something to write back after the last line

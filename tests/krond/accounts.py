@@ -9,11 +9,7 @@ from kron.logs.record import Record
 
 
 def contradictions(records: Iterable[Record]) -> list[str]:
-    """What a log says of a period that cannot all be true.
-
-    The end of a run may be told twice, by the krond that saw it and was killed before it was
-    stored, and by the next one, which does not know the result.
-    """
+    """What a log says of a period that cannot all be true."""
     found = []
     told: dict[tuple[str | None, ...], list[str]] = {}
     for record in records:
@@ -25,6 +21,8 @@ def contradictions(records: Iterable[Record]) -> list[str]:
         never = counts["missed_deadline"] + counts["skipped_concurrency"]
         if counts["started"] > 1:
             found.append(f"{name} {period} started {counts['started']} times: {events}")
+        if counts["exited"] > 1:
+            found.append(f"{name} {period} ended {counts['exited']} times: {events}")
         if never > 1:
             found.append(f"{name} {period} was given up {never} times: {events}")
         if never and any(counts[event] for event in ("started", "adopted", "exited")):

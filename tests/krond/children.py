@@ -130,7 +130,7 @@ class Family(Host):
         return found
 
     def wait_until_stored(self, name: str, run_id: str) -> dict[str, Any]:
-        """Wait until the end of this run is in the state file, which is after it is logged."""
+        """Wait until the end of this run is in the state file."""
 
         def look() -> dict[str, Any] | None:
             found = self.stored(name)

@@ -328,13 +328,16 @@ class Daemon:
             self._owes_reload = False
             self.reload()
 
-    def _run_ended(self, run: Run, ended: Ended) -> None:
+    def _run_ended(self, run: Run, ended: Ended, log: Callable[[], None]) -> None:
+        def announce() -> None:
+            log()
+            for observe in run.on_end:
+                observe(ended)
+
         run.member.remember_end(ended)
-        self._writeback.let_go(run.run_id)
+        self._writeback.let_go(run.run_id, announce)
         self.roster.run_ended(run.member)
         self.starter.run_ended(run)
-        for observe in run.on_end:
-            observe(ended)
 
     def _signalled(self, signals: Signals) -> None:
         for number in signals.read():

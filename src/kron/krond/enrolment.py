@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 
 from kron.core.duration import SECOND_NS
 from kron.core.instant import LAST_S
@@ -19,10 +20,10 @@ from kron.krond.roster import HostRoster
 from kron.krond.run import PendingRun
 from kron.krond.starter import ProcessStarter
 from kron.krond.state.errors import StateCorrupt
-from kron.krond.state.record import JobState
+from kron.krond.state.record import Ended, JobState
 from kron.krond.state.store import file_name
 from kron.krond.state.writeback import WriteBack
-from kron.krond.supervisor import UNSEEN, Supervisor
+from kron.krond.supervisor import UNSEEN, Supervisor, log_end
 from kron.logs.event import Event
 from kron.runtime.scheduler import Scheduler
 from kron.waking.queue import AT_ONCE
@@ -77,7 +78,7 @@ class HostEnrolment:
             if set_aside := self._host.store.set_bundle_aside():
                 self._log_corrupt(set_aside, None)
         self._recover(found, now_ns)
-        self._remove_proofs(strangers)
+        self._drop_proofs(found, strangers)
         self._log_suspended(self._roster)
         self._scheduler.step(self._without_doubtful(now_ns), now_ns)
 
@@ -186,15 +187,34 @@ class HostEnrolment:
             [state.replace(ledger=state.ledger.retired(), planned=()) for state in active]
         )
 
-    def _remove_proofs(self, strangers: Collection[JobState]) -> None:
-        """Drop the proofs that no krond will look for again."""
+    def _drop_proofs(
+        self, found: Iterable[tuple[HostMember, JobState]], strangers: Iterable[JobState]
+    ) -> None:
+        """Drop the proofs that no krond will look for again.
+
+        A run whose end is stored has one if krond was killed before it logged that end.
+        """
         wanted = {*self._supervisor.runs, *self._starter.waiting}
         for state in strangers:
             wanted.update(record.run_id for record in state.active)
             wanted.update(intent.run_id for intent in state.ledger.starting)
-        for run_id in self._host.store.proofs():
-            if run_id not in wanted:
-                self._writeback.let_go(run_id)
+        over = set(self._host.store.proofs()) - wanted
+        if not over:
+            return
+        boot_id = self._host.processes.boot_id()
+        for member, state in found:
+            if state.boot_id == boot_id:  # after a reboot, a proof that was removed may be back
+                for ended in state.past.ends_of(over):
+                    over.remove(ended.run_id)
+                    self._writeback.let_go(ended.run_id, partial(self._log_end, member, ended))
+        for run_id in over:
+            self._writeback.let_go(run_id)
+
+    def _log_end(self, member: HostMember, ended: Ended) -> None:
+        seconds = None
+        if ended.started_ns is not None and ended.ended_ns is not None:
+            seconds = round((ended.ended_ns - ended.started_ns) / SECOND_NS, 3)
+        log_end(self._host.journal, member.entry, ended, seconds)
 
     def _log_suspended(self, members: Iterable[HostMember]) -> None:
         for member in members:

@@ -19,7 +19,6 @@ from kron.core.policy import Concurrency
 from kron.engine.actions import Outcome
 from kron.engine.ledger import Intent
 from kron.engine.recovery import Conclude, Sighting
-from kron.jobs.entry import Entry
 from kron.krond.clock_hold import ClockHold
 from kron.krond.evidence import Search
 from kron.krond.host import Host
@@ -29,7 +28,7 @@ from kron.krond.run import PendingRun, Run
 from kron.krond.state.errors import PersistenceError
 from kron.krond.state.record import Ended, RunRecord
 from kron.krond.state.writeback import WriteBack
-from kron.krond.supervisor import Supervisor
+from kron.krond.supervisor import Supervisor, log_end
 from kron.krond.work import Work
 from kron.logs.event import Component, Event, Level
 
@@ -144,10 +143,9 @@ class ProcessStarter:
 
     def conclude_run(self, job: HostMember, record: RunRecord, reason: str) -> None:
         """A run has ended of which nothing is left."""
-        entry = job.entry
-        job.remember_end(record.ended(reason))
-        self._writeback.let_go(record.run_id)
-        self._writeback.then(lambda: self._log_ended(entry, record, reason))
+        entry, ended = job.entry, record.ended(reason)
+        job.remember_end(ended)
+        self._writeback.let_go(record.run_id, lambda: log_end(self._host.journal, entry, ended))
 
     # The line
 
@@ -233,7 +231,7 @@ class ProcessStarter:
 
         def log() -> None:
             if record.period is None:
-                self._log_ended(entry, record, reason)
+                log_end(self._host.journal, entry, ended)
             elif outcome is Outcome.SKIPPED:
                 self._host.journal.skipped(entry, record.period, active_job=active_run)
             else:
@@ -357,9 +355,3 @@ class ProcessStarter:
         self._retrying.pop(pending.run_id, None)
         del self.waiting[pending.run_id]
         pending.member.pending.remove(pending)
-
-    def _log_ended(self, entry: Entry, record: RunRecord, reason: str) -> None:
-        period, run_id = record.period, record.run_id
-        self._host.journal.of_job(
-            Event.EXITED, entry, Level.WARN, period=period, run_id=run_id, reason=reason
-        )

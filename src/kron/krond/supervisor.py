@@ -13,20 +13,28 @@ import signal
 from collections.abc import Callable
 
 from kron.core.duration import SECOND_NS, format_duration
+from kron.core.instant import optional_text
+from kron.jobs.entry import Entry
 from kron.krond.host import Host
 from kron.krond.member import HostMember
 from kron.krond.result import signal_name
 from kron.krond.run import Run, Stage
 from kron.krond.state.record import Ended, RunRecord
 from kron.logs.event import Component, Event, Level
+from kron.logs.journal import Journal
 
 UNSEEN = "krond was not its parent when it ended, so its result is unknown"
 
 
 class Supervisor:
-    """All runs that are going on. `on_end` is called with each end."""
+    """All runs that are going on.
 
-    def __init__(self, host: Host, on_end: Callable[[Run, Ended], None]) -> None:
+    `on_end` is called with each end, and with what logs it once it is stored.
+    """
+
+    def __init__(
+        self, host: Host, on_end: Callable[[Run, Ended, Callable[[], None]], None]
+    ) -> None:
         self.runs: dict[str, Run] = {}
         self._host = host
         self._on_end = on_end
@@ -165,18 +173,23 @@ class Supervisor:
         del self.runs[run.run_id]
         run.member.runs.remove(run)
         reason = "; ".join(filter(None, (run.stopped_for, UNSEEN if run.is_adopted else "")))
-        self._host.journal.of_job(
-            Event.EXITED,
-            run.member.entry,
-            Level.INFO if exit_code == 0 and not reason else Level.WARN,
-            period=run.record.period,
-            run_id=run.run_id,
-            exit_code=exit_code,
-            signal=None if number is None else signal_name(number),
-            seconds=round((self._host.clock.monotonic_ns() - run.began_ns) / SECOND_NS, 3),
-            reason=reason or None,
-        )
         ended = run.record.ended(
             reason, ended_ns=self._host.clock.now_ns(), exit_code=exit_code, signal=number
         )
-        self._on_end(run, ended)
+        entry = run.member.entry  # a reload before it is logged changes nothing about it
+        seconds = round((self._host.clock.monotonic_ns() - run.began_ns) / SECOND_NS, 3)
+        self._on_end(run, ended, lambda: log_end(self._host.journal, entry, ended, seconds))
+
+
+def log_end(journal: Journal, entry: Entry, ended: Ended, seconds: float | None = None) -> None:
+    journal.of_job(
+        Event.EXITED,
+        entry,
+        Level.INFO if ended.exit_code == 0 and not ended.reason else Level.WARN,
+        period=optional_text(ended.nominal_s),
+        run_id=ended.run_id,
+        exit_code=ended.exit_code,
+        signal=None if ended.signal is None else signal_name(ended.signal),
+        seconds=seconds,
+        reason=ended.reason or None,
+    )

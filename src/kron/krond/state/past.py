@@ -9,7 +9,7 @@ history costs 1 us to write instead of 55, and 14 us to read instead of 130 (1.2
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from kron.core.frozen import Frozen
 from kron.engine.actions import Outcome
@@ -35,6 +35,7 @@ COLUMNS: fields.Columns = {
 }
 
 _RAN = ("executed", MANUAL)
+_RUN_ID = list(COLUMNS).index("run_id")
 
 # Exactly what `_row` writes, except for the rare row with an escape in its reason or with a 29th of
 # February. A row that matches needs no further check; one that does not is read value by value.
@@ -114,6 +115,11 @@ class Past(Frozen):
     def last_run(self) -> Ended | None:
         row = json.loads(self.last)
         return None if row is None else _ended(row)
+
+    def ends_of(self, run_ids: Collection[str]) -> list[Ended]:
+        """The ends of those of these runs that are in the history."""
+        rows = json.loads(self.rows)
+        return [_ended(row) for row in rows if row[_RUN_ID] in run_ids]
 
     def with_ended(self, ended: Ended) -> Past:
         """The past with one more. It becomes the last run if it was executed or manual."""

@@ -32,7 +32,7 @@ class WriteBack:
         self._ended: dict[str, list[tuple[Ended, int]]] = {}
         """What goes into the history with the next commit of a job, by its identity."""
         self._changed: dict[str, HostMember] = {}
-        self._over: deque[str] = deque()
+        self._over: deque[tuple[str, Callable[[], None] | None]] = deque()
         self._then: list[Callable[[], None]] = []
 
     def changed(self, job: HostMember, *, is_proven: bool = False) -> None:
@@ -56,12 +56,17 @@ class WriteBack:
         if job.entry.identity in self._ended:
             del self._ended[job.entry.identity][known:]
 
-    def let_go(self, run_id: str) -> None:
-        """Remove the proof of a run, once its end is stored."""
-        self._over.append(run_id)
+    def let_go(self, run_id: str, announce: Callable[[], None] | None = None) -> None:
+        """Once the end of a run is stored, remove its proof, and only then announce the end.
+
+        So no end is announced twice: one that is stored while its proof exists was not announced,
+        and the next krond does it.
+        """
+        self._over.append((run_id, announce))
 
     def then(self, announce: Callable[[], None]) -> None:
-        """Announce an end once it is stored: a crash in between must not lead to another end."""
+        """Announce an end without a run once it is stored, so that a crash in between does not
+        lead to another end."""
         self._then.append(announce)
 
     def commit(self, jobs: Iterable[HostMember], *, starts: bool = False) -> bool:
@@ -95,8 +100,11 @@ class WriteBack:
             for announce in then:
                 announce()
             while self._over:
-                self._store.remove_proof(self._over[0])
+                run_id, announce_end = self._over[0]
+                self._store.remove_proof(run_id)
                 self._over.popleft()
+                if announce_end is not None:
+                    announce_end()
             self._store.write_back()
         except PersistenceError as error:
             self.failed(error)
