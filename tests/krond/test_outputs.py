@@ -115,7 +115,7 @@ def test_the_tokens_of_a_path_are_those_of_the_start_in_utc(tmp_path: Path) -> N
         assert found.keys() == {"some-job", "by-hand"}
         for name, event, period in (
             ("some-job", started, started["period"]),
-            ("by-hand", manual, by_hand),
+            ("by-hand", manual, f"manual-{by_hand}"),
         ):
             moment, rest = found[name]
             logged = datetime.fromtimestamp(event.time_ns // 10**9, UTC)

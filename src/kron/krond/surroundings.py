@@ -143,7 +143,7 @@ class _Streams:
                 return descriptor
             case Destination.FILE:
                 moment = to_datetime(self._now_s)
-                period = self._pending.record.period or self._pending.run_id
+                period = self._pending.record.period or f"manual-{self._pending.run_id}"
                 path = output.path_at(moment, name=self._entry.name, period_id=period)
                 if path not in self._opened:
                     self._opened[path] = open_output(path, self._account, self._entry.task.umask)
