@@ -187,17 +187,24 @@ def test_a_signal_stops_krond_and_a_second_one_its_runs(host: Host, number: int)
     assert not is_alive(run)
 
 
-def test_stop_says_on_a_terminal_what_it_waits_for(host: Host) -> None:
+def test_stop_says_what_it_waits_for(host: Host) -> None:
     host.write(holding(host))
     host.start()
-    hold(host)
+    pid = hold(host)
     gate = host.directory / "gate"
     told = subprocess.Popen(
         ["/bin/sh", "-c", f"until grep -q event=stopping {host.log}; do :; done; touch {gate}"]
     )
-    code, written = on_a_terminal("stop", "--state-dir", host.state)
+    ended = host.command("stop")
     assert told.wait(30) == 0
-    assert (code, "waiting for 1 run;" in written) == (0, True)
+    assert ended.returncode == 0
+    assert ended.stderr.startswith(f"waiting for 1 run: held (pid {pid}); krond stop --help")
+    assert host.wait() == 0
+    gate.unlink()
+    host.start()
+    pid = hold(host)
+    code, written = on_a_terminal("stop", "--terminate", "--state-dir", host.state)
+    assert (code, written.strip()) == (0, f"stopping 1 run: held (pid {pid})")
     assert host.wait() == 0
 
 

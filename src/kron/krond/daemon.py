@@ -96,6 +96,11 @@ class Daemon:
     def is_stopping(self) -> bool:
         return self._stopping is not None
 
+    @property
+    def stopping(self) -> OnStop | None:
+        """What happens to its runs; None while it is not stopping."""
+        return self._stopping
+
     def begin(self, configuration: Configuration) -> None:
         self._work.turn()
         self._log_read(configuration)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from argparse import Namespace
 
 from kron.console.parser import Parser
 from kron.console.report import many
@@ -12,6 +11,11 @@ from kron.krond.control.client import ask
 from kron.krond.settings import OnStop
 from kron.krond.state.owner import running_pid
 from kron.krond.state_dir import add_state_dir, state_dir_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from typing import Any
 
 DESCRIPTION = """\
 Stop the daemon and wait until it has ended. By default, --on-stop of `krond start` decides what
@@ -23,6 +27,7 @@ EXAMPLES = (
     ("krond stop --leave", "stop at once; the runs go on, and the next krond takes them over"),
 )
 _POLL_S = 0.05
+_MOST_NAMES = 10
 
 
 def add_arguments(parser: Parser) -> None:
@@ -45,9 +50,18 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     answer = ask(state_dir, {"command": "stop", "how": arguments.how or ""}, 30)
     if arguments.no_wait:
         return 0
-    active = answer.get("active")
-    if active and arguments.how is not OnStop.LEAVE and terminal.shows_progress:
-        terminal.error(f"waiting for {many(active, 'run')}; krond stop --help shows other ways")
+    if answer["runs"] and answer["how"] != OnStop.LEAVE:
+        terminal.error(_waits_for(answer["runs"], answer["how"]))
+        terminal.errors.flush()
     while pid is not None and running_pid(state_dir) == pid:
         time.sleep(_POLL_S)
     return 0
+
+
+def _waits_for(runs: list[dict[str, Any]], how: str) -> str:
+    named = ", ".join(f"{run['name']} (pid {run['pid']})" for run in runs[:_MOST_NAMES])
+    if len(runs) > _MOST_NAMES:
+        named += f" and {len(runs) - _MOST_NAMES} more"
+    if how == OnStop.TERMINATE:
+        return f"stopping {many(len(runs), 'run')}: {named}"
+    return f"waiting for {many(len(runs), 'run')}: {named}; krond stop --help shows other ways"

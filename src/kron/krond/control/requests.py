@@ -109,7 +109,13 @@ class Requests:
         # Unlike a second signal, a second request changes nothing.
         if how or not self._daemon.is_stopping:
             self._daemon.stop("krond stop", OnStop(how) if how else None)
-        return {"ok": True, "active": len(self._daemon.supervisor.runs)}
+        runs = self._daemon.supervisor.runs.values()
+        return {
+            "ok": True,
+            "how": self._daemon.stopping,
+            "active": len(runs),
+            "runs": [{"name": run.member.entry.name, "pid": run.pid} for run in runs],
+        }
 
     def _forget(self, request: Mapping[str, object], connection: Connection) -> Answer:
         if request.get("all_ahead") is True:
