@@ -596,7 +596,7 @@ class TestTheFile:
             ControlServer(directory, lambda request, _: None, poller)
         assert descriptors() == before
         os.close(directory)
-        assert caught.value.code is Code.FILE_KIND
+        assert caught.value.code is Code.STATE
         assert path.lstat().st_ino == inode
 
     def test_a_socket_that_took_its_place_is_not_removed(self, tmp_path: Path) -> None:

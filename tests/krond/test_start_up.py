@@ -90,6 +90,11 @@ def test_a_bad_configuration_is_refused_with_every_error(
             "krond.pid is not a regular file",
             id="its-lock-is-no-file",
         ),
+        pytest.param(
+            lambda d: (d.mkdir(0o700), (d / "control.sock").write_text("mine")),
+            "control.sock in the state directory is not a socket",
+            id="its-socket-is-no-socket",
+        ),
     ],
 )
 def test_a_state_directory_that_cannot_be_used_is_exit_code_2(
@@ -182,6 +187,16 @@ def test_a_wrong_command_line_is_exit_code_64_with_a_hint(
     assert ended.returncode == 64
     assert hint in ended.stderr + ended.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("way", [(), ("--once",)], ids=["background", "once"])
+def test_a_start_without_jobs_says_so_on_the_terminal(tmp_path: Path, way: tuple[str, ...]) -> None:
+    with BackgroundHost(tmp_path) as host:
+        host.write("# no job yet")
+        started = host.start_background("--log-file", str(host.directory / "log"), *way)
+        assert started.returncode == 0
+        said = "krond: warning: the configuration has no job, so nothing will run\n"
+        assert started.stderr == said
 
 
 # --once

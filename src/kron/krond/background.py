@@ -30,8 +30,10 @@ class Foreground:
     def __init__(self) -> None:
         _fill_standard_descriptors()
 
-    def ready(self) -> None:
-        """Do nothing: no process waits for this."""
+    def ready(self, warning: str = "") -> None:
+        """Write the warning to standard error, if it is not ''. No process waits for this."""
+        if warning:
+            _say(warning)
 
     def failed(self, code: int, text: str) -> int:
         """Write the reason to standard error. Returns the exit code."""
@@ -68,9 +70,9 @@ class Background:
         _detach(output, writer)
         return cls(writer)
 
-    def ready(self) -> None:
-        """Make the command end with success."""
-        self._send(b"\0")
+    def ready(self, warning: str = "") -> None:
+        """Make the command print the warning, if it is not '', and end with success."""
+        self._send(b"\0" + warning.encode(errors="backslashreplace"))
 
     def failed(self, code: int, text: str) -> int:
         """Make the command print `text` and end with `code`. Returns `code`.

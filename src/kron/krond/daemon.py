@@ -44,6 +44,7 @@ BUSY_NS = SECOND_NS // 2
 QUIET_NS = SECOND_NS
 """How long an edit of crontabs may take: several files, or one that is written in steps."""
 NOTHING_READ = "there is no file to read, so nothing will run; name files with krond start --config"
+NO_JOBS = "the configuration has no job, so nothing will run"
 FORGOTTEN = "the job was forgotten"
 STOPPED = "stopped with krond"
 
@@ -399,11 +400,18 @@ class Daemon:
         self._writeback.check()
 
     def _log_read(self, configuration: Configuration) -> None:
-        if not configuration.documents:
-            self.journal.error("read the configuration", NOTHING_READ, level=Level.WARN)
+        if nothing := why_nothing_runs(configuration):
+            self.journal.error("read the configuration", nothing, level=Level.WARN)
         for warning in configuration.warnings:
             self.journal.error("read the configuration", warning.head, level=Level.WARN)
         for path in configuration.ignored:
             self.journal.event(
                 Event.CONFIG_IGNORED, file=path, reason="it is no configuration file"
             )
+
+
+def why_nothing_runs(configuration: Configuration) -> str:
+    """For people; '' if the configuration has a job."""
+    if next(configuration.entries, None) is not None:
+        return ""
+    return NO_JOBS if configuration.documents else NOTHING_READ

@@ -12,7 +12,8 @@ from kron.console.program import RESTARTED
 from kron.core.errors import Code, KronError
 from kron.jobs.configuration import SYSTEM_DIRECTORY, Configuration, default_paths, load
 from kron.krond.background import Background, Foreground
-from kron.krond.daemon import Daemon
+from kron.krond.control.server import check_socket
+from kron.krond.daemon import Daemon, why_nothing_runs
 from kron.krond.history.writer import History
 from kron.krond.host import Host
 from kron.krond.notify import NAMES, Notifier
@@ -54,6 +55,8 @@ class _Service:
         self._settings = settings
         self._line = line
         self._journal: Journal | None = None
+        self._warning = ""
+        """For the terminal, when krond is ready."""
         self._is_ready = False
 
     def run(self) -> None:
@@ -69,6 +72,7 @@ class _Service:
                 stack.callback(pid_file.release, remove=True)
             store = StateStore.open(settings.state_dir)
             stack.callback(store.close)
+            check_socket(store.directory.descriptor)  # before anything is started
             self._journal = journal = _journal(settings)
             surroundings = Surroundings(_own_environment(), _limits(settings))
             clock, timers = Clock(), Timers()
@@ -85,6 +89,8 @@ class _Service:
                 # With the names to watch in each directory; none: all names.
                 daemon.follow({path: ETC_NAMES if path == "/etc" else () for path in watched()})
             daemon.begin(configuration)
+            if settings.log_file:  # else its log is on the terminal
+                self._warning = why_nothing_runs(configuration)
             del configuration
             gc.freeze()  # everything made so far stays: the collector can ignore it
             gc.set_threshold(GARBAGE_AT)
@@ -114,7 +120,7 @@ class _Service:
 
     def _ready(self) -> None:
         self._is_ready = True
-        self._line.ready()
+        self._line.ready(self._warning and f"krond: warning: {self._warning}")
 
 
 def _journal(settings: KrondSettings) -> Journal:

@@ -268,16 +268,21 @@ class Connection:
         self._poller.change(self._socket.fileno(), mask)
 
 
-def _bind(server: socket.socket, directory: int) -> os.stat_result:
-    """Bind the socket to its name, with mode 0600 from the start. Returns the file's status."""
+def check_socket(directory: int) -> None:
+    """Refuse a state directory in which the name of the socket is that of something else."""
     with suppress(FileNotFoundError):
-        status = os.lstat(SOCKET_NAME, dir_fd=directory)
-        if not stat.S_ISSOCK(status.st_mode):
+        if not stat.S_ISSOCK(os.lstat(SOCKET_NAME, dir_fd=directory).st_mode):
             raise KronError(
-                Code.FILE_KIND,
+                Code.STATE,
                 f"{SOCKET_NAME} in the state directory is not a socket",
                 fix="krond did not create it: check it and move it away",
             )
+
+
+def _bind(server: socket.socket, directory: int) -> os.stat_result:
+    """Bind the socket to its name, with mode 0600 from the start. Returns the file's status."""
+    check_socket(directory)
+    with suppress(FileNotFoundError):
         os.unlink(SOCKET_NAME, dir_fd=directory)  # of a dead krond: we hold the lock
     umask = os.umask(0o177)
     try:
