@@ -34,6 +34,9 @@ from kron.logs.event import Component, Event, Level
 
 FIRST_RETRY_NS = SECOND_NS // 10
 LONGEST_RETRY_NS = 5 * SECOND_NS
+STORED_AFTER_NS = SECOND_NS
+"""How long after its start a run is stored with its process. One that ends sooner is stored then;
+until then its proof has the process. So no start waits for it, and a short run costs no write."""
 SLOT = "a slot: as many runs as --max-running allows are going on"
 REPLACING = "the end of the run that it replaces"
 ROOM = "room: krond watches as many runs as it may open files (LimitNOFILE=, --limit-nofile)"
@@ -66,6 +69,8 @@ class ProcessStarter:
         """The runs that were started just now, each with its loggers, and not logged yet."""
         self._unwatched = 0
         """How many processes those are. They are to be watched first."""
+        self._unstored: list[Run] = []
+        """The runs that were started in the last `STORED_AFTER_NS`."""
         self._host = host
         self._writeback = writeback
         self._supervisor = supervisor
@@ -165,6 +170,7 @@ class ProcessStarter:
             begun, self._begun, self._unwatched = self._begun, [], 0
             for run, loggers in begun:
                 self._take_up(run, loggers)
+            self._store_later([run for run, _ in begun])
 
     def _start_line(self) -> None:
         while self._line and not self._is_closed:
@@ -290,6 +296,18 @@ class ProcessStarter:
         except PersistenceError as error:
             # The next krond would find it by its environment, so it is as good as noted.
             self._host.journal.error("note the run", str(error), run.member.entry, level=Level.WARN)
+
+    def _store_later(self, runs: list[Run]) -> None:
+        if runs and not self._unstored:
+            due_ns = self._host.clock.monotonic_ns() + STORED_AFTER_NS
+            self._host.timers.at(due_ns, self._store_running)
+        self._unstored += runs
+
+    def _store_running(self) -> None:
+        unstored, self._unstored = self._unstored, []
+        for run in unstored:
+            if run.run_id in self._supervisor.runs:
+                self._writeback.changed(run.member)
 
     def _failed(self, pending: PendingRun, error: StartError) -> None:
         if error.for_good or pending.tries == 0:
