@@ -58,16 +58,21 @@ class HostEnrolment:
         states = loaded.states
         corrupt = {os.path.basename(error.file): error for error in loaded.corrupt}  # noqa: PTH119
         found: list[tuple[HostMember, JobState]] = []
+        unknown: list[HostMember] = []
         for entry in entries:
             state: JobState | StateCorrupt | None = states.pop(entry.identity, None)
             if loaded.lost is not None:
-                self._enrol(entry, None, now_ns).forget(now_ns // SECOND_NS)
+                member = self._enrol(entry, None, now_ns)
+                member.forget(now_ns // SECOND_NS)
+                unknown.append(member)
                 continue
             if state is None and corrupt:
                 state = corrupt.pop(file_name(entry.identity), None)
             member = self._enrol(entry, state, now_ns)
             if isinstance(state, JobState):
                 found.append((member, state))
+            else:
+                unknown.append(member)
         for error in corrupt.values():
             self._log_corrupt(error, None)
         strangers = states.values()
@@ -78,7 +83,9 @@ class HostEnrolment:
             if set_aside := self._host.store.set_bundle_aside():
                 self._log_corrupt(set_aside, None)
         self._recover(found, now_ns)
-        self._drop_proofs(found, strangers)
+        unclaimed = self._unclaimed(strangers)
+        self._adopt_strays(unknown, unclaimed, now_ns)
+        self._drop_proofs(unclaimed - self._supervisor.runs.keys(), found)
         self._log_suspended(self._roster)
         self._scheduler.step(self._without_doubtful(now_ns), now_ns)
 
@@ -118,14 +125,19 @@ class HostEnrolment:
             member.configure(entry)
         added: list[HostMember] = []
         found: list[tuple[HostMember, JobState]] = []
+        unread: list[HostMember] = []
         for entry in new:
             state = loaded.get(entry.identity)
             member = self._roster.bring_back(entry) or self._enrol(entry, state, now_ns)
             added.append(member)
             if isinstance(state, JobState):
                 found.append((member, state))
+            elif state is not None:
+                unread.append(member)
         self._scheduler.queue.keep(self._roster)
         self._recover(found, now_ns)
+        if unread:
+            self._adopt_strays(unread, self._unclaimed(()), now_ns)
         self._log_suspended(added)
         for member in toggled:
             self._scheduler.suspended(member, suspend=member.entry.schedule.policy.suspend)
@@ -187,18 +199,30 @@ class HostEnrolment:
             [state.replace(ledger=state.ledger.retired(), planned=()) for state in active]
         )
 
-    def _drop_proofs(
-        self, found: Iterable[tuple[HostMember, JobState]], strangers: Iterable[JobState]
+    def _unclaimed(self, strangers: Iterable[JobState]) -> set[str]:
+        """The runs with a proof that this krond does not know, nor one of these states."""
+        claimed = {*self._supervisor.runs, *self._starter.waiting}
+        for state in strangers:
+            claimed.update(record.run_id for record in state.active)
+            claimed.update(intent.run_id for intent in state.ledger.starting)
+        return set(self._host.store.proofs()) - claimed
+
+    def _adopt_strays(
+        self, unknown: Iterable[HostMember], unclaimed: Collection[str], now_ns: int
     ) -> None:
+        """Take up the runs of jobs of which no state reads: without it, they still go on."""
+        for member, run in self._starter.search.strays(unknown, unclaimed):
+            if member.ledger is None:
+                member.forget(now_ns // SECOND_NS)
+            member.found(run)
+            self._starter.adopt(member, run)
+            self._writeback.changed(member)
+
+    def _drop_proofs(self, over: set[str], found: Iterable[tuple[HostMember, JobState]]) -> None:
         """Drop the proofs that no krond will look for again.
 
         A run whose end is stored has one if krond was killed before it logged that end.
         """
-        wanted = {*self._supervisor.runs, *self._starter.waiting}
-        for state in strangers:
-            wanted.update(record.run_id for record in state.active)
-            wanted.update(intent.run_id for intent in state.ledger.starting)
-        over = set(self._host.store.proofs()) - wanted
         if not over:
             return
         boot_id = self._host.processes.boot_id()

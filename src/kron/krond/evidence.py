@@ -7,8 +7,11 @@ engine decides (`kron.engine.recovery`).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from contextlib import suppress
 
+from kron.core.errors import KronError
+from kron.core.instant import from_text
 from kron.engine.recovery import Evidence, Sighting
 from kron.krond.host import Host
 from kron.krond.member import HostMember
@@ -61,6 +64,41 @@ class Search:
                 elif self._host.processes.is_alive(record.pid, record.ticks):
                     self.pids[run_id] = record.pid
         self.pids |= self._host.processes.find_runs(unknown)
+
+    def strays(
+        self, jobs: Iterable[HostMember], run_ids: Collection[str]
+    ) -> list[tuple[HostMember, Sighting]]:
+        """Those of these runs that go on and are of one of these jobs, of which no state reads.
+
+        Which job a run is of, its environment says. For the run of a period its id confirms that.
+        A manual run of one of several jobs with the same name and user is nobody's.
+        """
+        if not run_ids:
+            return []
+        named: dict[str, list[tuple[HostMember, int]]] = {}
+        for member in jobs:
+            named.setdefault(member.entry.name, []).append((member, _uid_of(member)))
+        uids = {uid for members in named.values() for _, uid in members}
+        found: dict[str, tuple[HostMember, Sighting]] = {}
+        for claim in self._host.processes.claims(run_ids, uids):
+            owners = [
+                member
+                for member, uid in named.get(claim.job, ())
+                if uid == claim.uid
+                and (not claim.period or member.job.run_id(claim.period) == claim.run_id)
+            ]
+            if len(owners) == 1 and claim.run_id not in found:
+                self.pids[claim.run_id] = claim.pid
+                period_s, chosen_s = _instant(claim.period), _instant(claim.chosen)
+                run = Sighting(claim.run_id, period_s, chosen_s, Evidence.ALIVE)
+                found[claim.run_id] = owners[0], run
+        return list(found.values())
+
+
+def _instant(text: str) -> int | None:
+    with suppress(KronError):  # a run can write anything there
+        return from_text(text)
+    return None
 
 
 def _uid_of(member: HostMember) -> int:

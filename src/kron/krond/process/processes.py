@@ -10,14 +10,12 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 
 from kron.core.duration import SECOND_NS
 from kron.core.frozen import Frozen
-
-RUN_ID = b"KRON_RUN_ID="
 
 _PROC = "/proc"
 _GONE = (FileNotFoundError, ProcessLookupError)
@@ -40,6 +38,22 @@ class _Process(Frozen):
     def is_running(self) -> bool:
         """Not a zombie. A process whose first thread has ended looks like one while others run."""
         return self.state not in (b"Z", b"X", b"x") or self.threads > 1
+
+
+class Claim(Frozen):
+    """A process that leads its session and has the id of a run in its environment.
+
+    Its user is a fact. The rest is what the environment says, which any process can write.
+    """
+
+    pid: int
+    uid: int
+    run_id: str
+    job: str
+    """The name of the job."""
+    period: str
+    """'' for a manual run."""
+    chosen: str
 
 
 class Processes:
@@ -104,16 +118,25 @@ class Processes:
         A run is a session leader with the run id in its environment and with the user of the run:
         any process can write any environment, but it cannot choose its user.
         """
-        if not uid_of:
-            return {}
-        uids = {os.fsencode(run_id): uid for run_id, uid in uid_of.items()}
-        users = set(uids.values())
         found: dict[str, int] = {}
-        # The first process that has a run's id is the run: its children have the id too.
-        for process in sorted(_running(), key=lambda process: (process.ticks, process.pid)):
-            if process.session == process.pid and (run_id := _run_of(process, uids, users)):
-                found.setdefault(os.fsdecode(run_id), process.pid)
+        for claim in self.claims(uid_of, set(uid_of.values())):
+            if claim.uid == uid_of[claim.run_id]:
+                found.setdefault(claim.run_id, claim.pid)
         return found
+
+    def claims(self, run_ids: Collection[str], uids: Collection[int]) -> Iterator[Claim]:
+        """The processes of these users that claim to be one of these runs.
+
+        The first to start comes first: of those with the right user it is the run, because the
+        children of a run have its id too.
+        """
+        if not run_ids:
+            return
+        for process in sorted(_running(), key=lambda process: (process.ticks, process.pid)):
+            if process.session == process.pid:
+                claim = _claim(process, uids)
+                if claim is not None and claim.run_id in run_ids:
+                    yield claim
 
 
 @lru_cache(maxsize=1)
@@ -121,8 +144,8 @@ def _boot_id() -> str:
     return _read(f"{_PROC}/sys/kernel/random/boot_id").decode().strip()
 
 
-def _run_of(process: _Process, uids: dict[bytes, int], users: set[int]) -> bytes | None:
-    """The run id of a process, if it is one of these and has the right user."""
+def _claim(process: _Process, uids: Collection[int]) -> Claim | None:
+    """What a process of one of these users says of itself; None if it names no run."""
     try:
         # An open directory stays that of this process, even if its pid is reused.
         directory = os.open(f"{_PROC}/{process.pid}", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -133,14 +156,18 @@ def _run_of(process: _Process, uids: dict[bytes, int], users: set[int]) -> bytes
         if held is None or held.ticks != process.ticks:
             return None
         uid = _real_uid(_read("status", directory))
-        if uid not in users:
+        if uid not in uids:
             return None
-        run_id = _run_id(_environment(held, directory))
+        variables = _variables(_environment(held, directory))
     except _CLOSED:
         return None
     finally:
         os.close(directory)
-    return run_id if run_id is not None and uids.get(run_id) == uid else None
+    run_id, job, period, chosen = (
+        os.fsdecode(variables.get(name, b""))
+        for name in (b"KRON_RUN_ID", b"KRON_JOB", b"KRON_PERIOD", b"KRON_CHOSEN")
+    )
+    return Claim(process.pid, uid, run_id, job, period, chosen) if run_id else None
 
 
 def _real_uid(status: bytes) -> int:
@@ -162,12 +189,14 @@ def _environment(process: _Process, directory: int) -> bytes:
     return b""
 
 
-def _run_id(environment: bytes) -> bytes | None:
-    """The first value, as for getenv."""
+def _variables(environment: bytes) -> dict[bytes, bytes]:
+    """Those of krond. Of several with one name the first counts, as for getenv."""
+    variables: dict[bytes, bytes] = {}
     for variable in environment.split(b"\0"):
-        if variable.startswith(RUN_ID):
-            return variable[len(RUN_ID) :]
-    return None
+        if variable.startswith(b"KRON_"):
+            name, _, value = variable.partition(b"=")
+            variables.setdefault(name, value)
+    return variables
 
 
 def _running() -> Iterator[_Process]:
