@@ -22,6 +22,7 @@ from kron.krond.member import HostMember
 from kron.krond.notify import Notifier
 from kron.krond.outage import Outage
 from kron.krond.pause import Pause
+from kron.krond.removed import RemovedStates
 from kron.krond.roster import HostRoster
 from kron.krond.run import PendingRun, Run
 from kron.krond.settings import KrondSettings, OnStop
@@ -80,9 +81,10 @@ class Daemon:
             writeback, writeback, self.starter, announcer, host.clock, slack_s=settings.slack_s
         )
         self._outage = Outage(host, writeback, self._pause_changed)
+        self._removed = RemovedStates(host, self.roster)
         self._enrolment = HostEnrolment(
             *(host, self.roster, writeback, self.supervisor, self.starter, self._scheduler),
-            self._clock_hold,
+            *(self._clock_hold, self._removed),
         )
         self._stopping: OnStop | None = None
         self._is_accepting = not settings.is_once
@@ -222,11 +224,18 @@ class Daemon:
         self.starter.go()
         return pending
 
-    def forget(self, name: str) -> HostMember:
-        """Forget the past of a job. Its runs go on."""
-        member = self.roster.find(name)
+    def forget(self, name: str) -> str:
+        """Forget the past of a job, which may be removed: its identity. Its runs go on."""
+        try:
+            member = self.roster.find(name)
+        except KronError:
+            is_known = any(member.entry.name == name for member in self.roster)
+            identity = "" if is_known else self._removed.forget(name)
+            if not identity:
+                raise
+            return identity
         self._forget([member])
-        return member
+        return member.entry.identity
 
     def forget_ahead(self) -> list[HostMember]:
         """Forget the past of every job that ended periods by a clock that was ahead."""

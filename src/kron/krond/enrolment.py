@@ -16,6 +16,7 @@ from kron.jobs.entry import Entry
 from kron.krond.clock_hold import ClockHold
 from kron.krond.host import Host
 from kron.krond.member import HostMember
+from kron.krond.removed import RemovedStates
 from kron.krond.roster import HostRoster
 from kron.krond.run import PendingRun
 from kron.krond.starter import ProcessStarter
@@ -42,6 +43,7 @@ class HostEnrolment:
         starter: ProcessStarter,
         scheduler: Scheduler[HostMember, PendingRun],
         clock_hold: ClockHold,
+        removed: RemovedStates,
     ) -> None:
         self._host = host
         self._roster = roster
@@ -50,6 +52,7 @@ class HostEnrolment:
         self._starter = starter
         self._scheduler = scheduler
         self._clock_hold = clock_hold
+        self._removed = removed
 
     def begin(self, entries: Iterable[Entry], now_ns: int) -> None:
         """Take up the jobs and what is left of their runs, and start what is due."""
@@ -77,6 +80,8 @@ class HostEnrolment:
             self._log_corrupt(error, None)
         strangers = states.values()
         self._retire_strangers(strangers)
+        if strangers:
+            self._removed.watch()
         if loaded.lost is not None:
             self._writeback.flush()
             self._writeback.check()
@@ -112,6 +117,7 @@ class HostEnrolment:
         }
         for member in removed.values():
             self._retire(member)
+            self._removed.watch()
         rescheduled: list[HostMember] = []
         toggled: list[HostMember] = []
         edited = 0

@@ -126,6 +126,7 @@ class Event(StrEnum):
     CONFIG_IGNORED = "config_ignored controller DEBUG file reason"
     SUSPENDED = "suspended policy INFO namespace name suspend"
     CLOCK_CHANGED = "clock_changed scheduler WARN now shift_s? namespace? name?"
+    STATE_REMOVED = "state_removed reconciler INFO namespace name"
     STATE_CORRUPT = "state_corrupt reconciler ERROR namespace? name? file set_aside error"
     ERROR = (
         "error controller,scheduler,executor,constraints,seed,policy,reconciler ERROR,WARN "

@@ -10,7 +10,7 @@ from kron.jobs.entry import Entry
 from kron.krond.history.reader import Selection, open_history
 from kron.krond.history.writer import History
 from kron.krond.state.directory import Directory
-from kron.krond.state.lock import PID_FILE
+from kron.krond.state.owner import PID_FILE
 from kron.krond.state.record import Ended
 from kron.krond.timers import Timers
 from kron.logs.journal import Journal

@@ -12,10 +12,14 @@ from kron.krond.state_dir import add_state_dir, state_dir_of
 DESCRIPTION = """\
 Discard the stored state of a job. It starts without a past: nothing from before this moment is
 caught up. Use it after the clock was wrong: a job that ran at a time in the future does not run
-again until the clock gets there, because no period runs twice. Active runs go on."""
+again until the clock gets there, because no period runs twice. Active runs go on.
+
+A job that is no longer configured has a state too, for 30 days. It can be discarded unless a run of
+the job goes on."""
 EXAMPLES = (
     ("krond forget backup", "the clock was a year ahead, and `backup` ran"),
-    ("krond forget --all-ahead", "likewise, and every job that waits for the clock now"),
+    ("krond forget /etc/krond.d/old.kron:backup", "a job that was removed"),
+    ("krond forget --all-ahead", "every job that waits for a clock that was ahead"),
 )
 
 

@@ -121,8 +121,7 @@ class Requests:
         if request.get("all_ahead") is True:
             forgotten = [member.entry.identity for member in self._daemon.forget_ahead()]
             return {"ok": True, "identities": forgotten}
-        member = self._daemon.forget(_text(request, "job"))
-        return {"ok": True, "identity": member.entry.identity}
+        return {"ok": True, "identity": self._daemon.forget(_text(request, "job"))}
 
 
 def job_status(member: HostMember) -> dict[str, object]:

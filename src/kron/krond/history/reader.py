@@ -18,7 +18,7 @@ from kron.krond.history.database import DATABASE, LOG, check_files, path_of
 from kron.krond.result import signal_name, succeeded
 from kron.krond.state.directory import Directory
 from kron.krond.state.fields import optional_timestamp
-from kron.krond.state.lock import PID_FILE
+from kron.krond.state.owner import PID_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

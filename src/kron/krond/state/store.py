@@ -105,6 +105,33 @@ class StateStore:
         set_aside = [self._with_file_aside(name, error) for name, error in corrupt.items()]
         return Loaded(states, tuple(set_aside), self._lost)
 
+    def load_others(self, identities: Iterable[str]) -> list[JobState]:
+        """The states of all jobs but these, as far as they read."""
+        self.write_back()
+        known = set(map(file_name, identities))
+        states = []
+        for name in sorted(filter(_STATE_FILE, set(self.directory.names()) - known)):
+            with suppress(FileNotFoundError, StateCorrupt, StateNewer):  # the next start looks
+                states.append(self._read(name, {}))
+        return states
+
+    def written_s(self, identity: str) -> int:
+        """When the state of a job was last written, by the clock of that time; 0: it is gone."""
+        name = file_name(identity)
+        with suppress(FileNotFoundError):
+            return int(os.stat(name, dir_fd=self.directory.descriptor).st_mtime)
+        return 0
+
+    def remove(self, identity: str) -> None:
+        """Remove the state of a job, if it has one."""
+        try:
+            with suppress(FileNotFoundError):
+                os.unlink(file_name(identity), dir_fd=self.directory.descriptor)
+            os.fsync(self.directory.descriptor)
+        except OSError as error:
+            what = f"the state of {quoted(identity)} cannot be removed from {self.path}"
+            raise PersistenceError(what, error) from None
+
     def commit(self, states: Sequence[JobState], *, quickly: bool = False) -> None:
         """Save all of these states on disk; a `PersistenceError` means that not all are safe.
 

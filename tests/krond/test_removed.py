@@ -1,0 +1,149 @@
+"""The state of a job that is no longer configured is kept for 30 days, and can be forgotten."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kron.core.instant import DAY_S, from_text, to_text
+from tests.krond.children import Family
+from tests.krond.clockwork import QUICK, Clockwork
+from tests.krond.commands import state_file, stored
+from tests.logbook import wait_for
+
+BEGIN = "2026-03-01T05:00:00Z"
+JOB, OTHER = f"0 10 * * * name=job {QUICK}", f"0 0 29 2 * name=other {QUICK}"
+
+
+def later(days: float) -> str:
+    return to_text(from_text(BEGIN) + int(days * DAY_S))
+
+
+def remove_job(host: Clockwork) -> Path:
+    """Let the job run once and then remove it, on the day after `BEGIN`: its state file."""
+    host.begin(JOB, OTHER)
+    host.until(later(1))
+    host.reload(OTHER)
+    path = state_file(host, "job")
+    written_at(path, host.now)
+    return path
+
+
+def written_at(path: Path, instant: str) -> None:
+    """The kernel writes the host's time, and not that of the test."""
+    os.utime(path, (from_text(instant), from_text(instant)))
+
+
+def test_the_state_of_a_removed_job_is_removed_after_its_time_and_that_is_logged(
+    tmp_path: Path,
+) -> None:
+    with Clockwork(tmp_path, BEGIN) as host:
+        path = remove_job(host)
+        host.until(later(30.9))
+        assert path.exists()
+        host.until(later(33))
+        assert not path.exists()
+        (event,) = host.events("state_removed")
+        assert (event["namespace"], event["name"]) == (str(host.config), "job")
+        assert state_file(host, "other").exists()
+        assert host.daemon._host.timers.next_ns() is None, "there is nothing left to look for"
+
+
+def test_one_that_was_removed_while_krond_was_down_is_removed_too(tmp_path: Path) -> None:
+    with Clockwork(tmp_path, BEGIN) as host:
+        host.begin(JOB, OTHER)
+        host.until(later(1))
+        host.cease()
+        host.begin(OTHER)
+        path = state_file(host, "job")
+        written_at(path, host.now)
+        host.until(later(33))
+        assert not path.exists()
+
+
+def test_a_clock_that_is_wrong_for_a_while_removes_nothing(tmp_path: Path) -> None:
+    with Clockwork(tmp_path, BEGIN) as host:
+        path = remove_job(host)
+        ahead_s = 40 * DAY_S
+        host.until(later(1.9))
+        host.clock.set(to_text(from_text(host.now) + ahead_s))  # a moment before the first look
+        host.until(to_text(from_text(host.now) + DAY_S // 2))
+        assert path.exists()
+        host.clock.set(to_text(from_text(host.now) - ahead_s))
+        host.until(later(20))
+        assert path.exists()
+        assert host.events("state_removed") == []
+
+
+def test_a_file_from_when_the_clock_was_behind_counts_from_the_last_period(tmp_path: Path) -> None:
+    with Clockwork(tmp_path, BEGIN) as host:
+        path = remove_job(host)
+        written_at(path, "1970-01-01T00:00:10Z")
+        host.until(later(29))
+        assert path.exists()
+        host.until(later(33))
+        assert not path.exists()
+
+
+def starting(state: dict[str, Any]) -> None:
+    state["ledger"]["starting"] = [
+        {"period": later(0), "chosen": later(0), "run_id": "abc", "schedule": "0 10 * * *"}
+    ]
+    state["ledger"]["schema"] = 2
+
+
+def going_on(state: dict[str, Any]) -> None:
+    stat = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    state["active"] = [
+        {
+            "run_id": "abc",
+            "period": None,
+            "chosen": None,
+            "started": None,
+            "pid": os.getpid(),
+            "ticks": int(stat[19]),
+            "boot_id": state["boot_id"],
+        }
+    ]
+
+
+@pytest.mark.parametrize("change", [starting, going_on])
+def test_a_state_with_a_run_that_goes_on_or_is_about_to_start_is_kept(
+    tmp_path: Path, change: Callable[[dict[str, Any]], None]
+) -> None:
+    with Clockwork(tmp_path, BEGIN) as host:
+        path = remove_job(host)
+        Family.rewrite(host, path, change)  # type: ignore[arg-type]
+        written_at(path, later(1))
+        host.until(later(35))
+        assert path.exists()
+        assert host.events("state_removed") == []
+
+
+@pytest.mark.heavy
+def test_forget_discards_the_state_of_a_removed_job(tmp_path: Path) -> None:
+    with Family(tmp_path) as host:
+        other = host.job("other", "exit 0")
+        host.write(host.job("job", "until [ -e go ]; do sleep 0.05; done"), other)
+        host.start()
+        run_id = host.trigger("job")
+        host.wait_for_run("started", run_id)
+        host.load(other)
+        refused = host.command("forget", "job")
+        assert (refused.returncode, state_file(host, "job").exists()) == (1, True)
+        host.kill()
+        host.start()  # no krond watches the run now
+        wait_for(lambda: stored(host, "job")["active"], "it has the run")
+        refused = host.command("forget", "job")
+        assert (refused.returncode, "may be going on" in refused.stderr) == (1, True)
+        host.path("go").touch()
+        wait_for(lambda: host.command("forget", "job").returncode == 0, "it is forgotten")
+        assert not state_file(host, "job").exists()
+        again = host.command("forget", f"{host.config}:job")
+        assert (again.returncode, "there is no job" in again.stderr) == (1, True)
+        assert host.command("forget", "other").returncode == 0
+        assert state_file(host, "other").exists()
