@@ -79,7 +79,7 @@ class Story:
         self._run("sed 's/ command=.*//' jobs.kron")
 
         title("krond chooses a second for each, and runs it then", "its log, in short")
-        self._run("krond start --config jobs.kron --state-dir state")
+        self._run("krond start --config jobs.kron --state-dir state --output-dir output")
         self._show_until_s(KILLED_S - 1)
         self._run("krond status --state-dir state")
 
@@ -88,7 +88,7 @@ class Story:
         self._show_until_s(BACK_S)
 
         title("krond is back", "one run adopted, one caught up, one too late: no deadline")
-        self._run("krond start --config jobs.kron --state-dir state")
+        self._run("krond start --config jobs.kron --state-dir state --output-dir output")
         self._show_until(lambda: not self._runs and time.time() > self.begins_s + JOBS[-1][1] + 1)
         self._run("krond status --state-dir state")
 

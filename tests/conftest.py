@@ -57,6 +57,8 @@ HEAVY = {
             "systemd",
         )
     ),
+    TESTS / "krond/output/test_keeping.py",
+    TESTS / "krond/output/test_output_command.py",
     TESTS / "krond/process/test_drop.py",
     TESTS / "krond/state/test_faults.py",
     TESTS / "krond/state/test_power.py",

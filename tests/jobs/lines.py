@@ -67,7 +67,7 @@ def optional_fields() -> st.SearchStrategy[tuple[tuple[str, str], ...]]:
     """Keys and values, each key at most once but for `env`; neither name nor command."""
     paths = free_texts().map(lambda text: "/" + text)
     outputs = st.one_of(
-        st.sampled_from(["inherit", "discard", "syslog"]),
+        st.sampled_from(["keep", "inherit", "discard", "syslog", "journal"]),
         free_texts().map(lambda text: "file:/" + _without_tokens(text)),
         st.sampled_from(["file:/var/log/{name}-%Y%m%d.log", "file:/l/{period}/%H%%", "file:/}"]),
     )
@@ -90,6 +90,7 @@ def optional_fields() -> st.SearchStrategy[tuple[tuple[str, str], ...]]:
         "grace": duration_texts(2**63 - 1),
         "stdout": outputs,
         "stderr": outputs,
+        "output_limit": st.integers(2**10, 2**26).map(str),
         "limit_nofile": counts,
         "limit_nproc": counts,
         "limit_as": sizes,

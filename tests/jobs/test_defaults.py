@@ -81,7 +81,7 @@ def test_the_line_of_a_job_wins_and_variables_are_joined_by_name() -> None:
     )
     a, b = found["a"].task, found["b"].task
     assert (a.user, a.nice, a.env) == ("www-data", 3, (("A", "1"), ("B", "1")))
-    assert (b.user, b.nice, b.stdout) == ("root", 3, Output())
+    assert (b.user, b.nice, b.stdout) == ("root", 3, Output(Destination.INHERIT))
     assert dict(b.env) == {"A": "1", "B": "2", "C": "2"}
 
 

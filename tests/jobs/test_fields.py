@@ -76,7 +76,9 @@ VALID = [
     ("grace", "30s", 30 * SECOND_NS),
     ("grace", "0s", 0),
     ("grace", "0", 0),
-    ("stdout", "inherit", Output()),
+    ("stdout", "keep", Output(Destination.KEEP)),
+    ("stdout", "inherit", Output(Destination.INHERIT)),
+    ("stdout", "journal", Output(Destination.JOURNAL)),
     ("stdout", "discard", Output(Destination.DISCARD)),
     ("stdout", "syslog", Output(Destination.SYSLOG)),
     ("stdout", "file:/var/log/x.log", file("/var/log/x.log")),
@@ -85,6 +87,9 @@ VALID = [
     ("stdout", "file:/a:b}", file("/a:b}")),
     ("stderr", "syslog", Output(Destination.SYSLOG)),
     ("stderr", "file:/e", file("/e")),
+    ("output_limit", "1K", 2**10),
+    ("output_limit", "100000", 100_000),
+    ("output_limit", "64M", 2**26),
     ("limit_nofile", "1024", 1024),
     ("limit_nofile", "0", 0),
     ("limit_nofile", "unlimited", UNLIMITED),
@@ -112,7 +117,8 @@ ACCOUNT = "is not the name or number of a user or group"
 PATH = "is not an absolute path"
 MASK = "is not an octal file mode"
 VARIABLE = "is not NAME=value"
-OUTPUT = "is not inherit, discard, syslog or file:<path>"
+OUTPUT = "is not keep, inherit, discard, syslog, journal or file:<path>"
+OUTPUT_LIMIT = "is not a number of bytes from 1K to 64M"
 TOKEN = "is not a time token"
 PLACEHOLDER = "is not {name} or {period}"
 COUNT = "is not a number, nor unlimited"
@@ -173,6 +179,9 @@ INVALID = [
     ("timeout", "-2h", "-2h", "has a sign", "leave the sign out"),
     ("grace", "soon", "soon", '"soon" is not a duration', ""),
     ("grace", "3000000h", "3000000h", "is longer than 292 years", ""),
+    ("output_limit", "1023", "1023", OUTPUT_LIMIT, "stdout=discard"),
+    ("output_limit", "65M", "65M", OUTPUT_LIMIT, "stdout=file:<path>"),
+    ("output_limit", "unlimited", "unlimited", OUTPUT_LIMIT, ""),
     ("stdout", "", "", OUTPUT, ""),
     ("stdout", "none", "none", f'"none" {OUTPUT}', ""),
     ("stdout", "Syslog", "Syslog", OUTPUT, ""),

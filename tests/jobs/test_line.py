@@ -39,11 +39,6 @@ KIB = 1024
 MOST = 64 * KIB
 
 
-def written(output: Output) -> str:
-    is_file = output.destination is Destination.FILE
-    return f"file:{output.path}" if is_file else output.destination
-
-
 def read(text: str, limits: Limits | None = None) -> Entry:
     reader = LineReader(limits) if limits else LineReader()
     return reader.read(text, path=PATH, line=7, scope=f"{PATH}:")
@@ -70,7 +65,8 @@ def test_a_line_says_everything_about_a_job() -> None:
         f"{CRON} @tz(Europe/Paris) @win(after,3h) name=db/backup "
         'command="/usr/bin/backup --to \\"/mnt/b c\\"" user=backup group=adm cwd=/srv umask=027 '
         'env=LANG=C env="GREETING=good morning" timeout=2h grace=30s '
-        "stdout=file:/var/log/{name}-%Y.log stderr=syslog limit_nofile=1024 limit_nproc=64 "
+        "stdout=file:/var/log/{name}-%Y.log stderr=syslog output_limit=2M "
+        "limit_nofile=1024 limit_nproc=64 "
         'limit_as=512M limit_core=unlimited nice=-5 description="nightly \\"dump\\""'
     )
     task = entry.task
@@ -88,6 +84,7 @@ def test_a_line_says_everything_about_a_job() -> None:
     assert (task.timeout_ns, task.grace_ns) == (7_200 * 10**9, 30 * 10**9)
     assert task.stdout == Output(Destination.FILE, "/var/log/{name}-%Y.log")
     assert task.stderr == Output(Destination.SYSLOG)
+    assert task.output_limit == 2 * 2**20
     assert task.limits == (
         (LimitedResource.NOFILE, 1024),
         (LimitedResource.NPROC, 64),
@@ -103,7 +100,7 @@ def test_what_a_line_leaves_out_is_as_krond_has_it() -> None:
     assert (task.shell, task.user, task.group, task.cwd, task.env) == ("", "", "", "", ())
     assert (task.umask, task.nice, task.timeout_ns, task.stdin) == (None, None, None, None)
     assert task.grace_ns == DEFAULT_GRACE_NS == 10 * 10**9
-    assert task.stdout == task.stderr == Output(Destination.INHERIT)
+    assert (task.stdout, task.stderr, task.output_limit) == (None, None, 2**20)
     assert task.limits == ()
     assert (task.env_file, task.inherits_env) == (None, True)
     assert read(HEAD).description == ""
@@ -201,8 +198,9 @@ def test_a_random_line_says_what_it_was_made_from(line: Line) -> None:
     env_file = task.env_file and f"{'-' if task.env_file.may_lack else ''}{task.env_file.path}"
     assert (env_file or "") == only("env_file")
     assert task.inherits_env == (only("environment") != "clean")
-    assert written(task.stdout) == only("stdout", "inherit")
-    assert written(task.stderr) == only("stderr", "inherit")
+    assert ("" if task.stdout is None else str(task.stdout)) == only("stdout")
+    assert ("" if task.stderr is None else str(task.stderr)) == only("stderr")
+    assert task.output_limit == int(only("output_limit", str(2**20)))
     assert task.timeout_ns == (kron.parse_duration(only("timeout")) if only("timeout") else None)
     assert task.grace_ns == kron.parse_duration(only("grace", "10s"))
     assert [f"limit_{resource}" for resource, _ in task.limits] == [

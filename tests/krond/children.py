@@ -53,7 +53,8 @@ class Family(Host):
 
     def start_in_background(self, *options: str, **popen: Any) -> int:
         """Start krond in the background: its pid. At the end it is killed, as its runs are."""
-        words = [word for word in self.words(*options) if word != "--foreground"]
+        where = ("--output-dir", str(self.outputs))
+        words = [word for word in self.words(*where, *options) if word != "--foreground"]
         environment = {**os.environ, "KRON_TEST": str(self.directory)}
         ended = subprocess.run(
             words, env=environment, capture_output=True, timeout=30, check=False, **popen

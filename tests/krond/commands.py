@@ -78,7 +78,7 @@ class BackgroundHost(Host):
 
     def start_background(self, *options: str, **more: Any) -> Completed:
         """`krond start`, which ends when the daemon is ready or has failed."""
-        place = ("--config", self.config, "--state-dir", self.state)
+        place = ("--config", self.config, "--state-dir", self.state, "--output-dir", self.outputs)
         env = {"KRON_TEST": str(self.directory)}
         return krond("start", *place, *options, env=env, **more)
 

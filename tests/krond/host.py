@@ -50,6 +50,7 @@ class Host(Logbook):
         self.state = state or directory / "state"
         self.log = directory / "krond.log"
         self.output = directory / "output.txt"
+        self.outputs = directory / "outputs"
         self.process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Host:

@@ -253,7 +253,9 @@ def test_the_command_ends_when_krond_is_ready_and_its_files_are_in_the_state_dir
         assert status["log_file"] == str(host.log)
         assert status["output_file"] == str(host.output)
         assert host.command("trigger", "loud", "--wait").returncode == 0
-        assert sorted(host.output.read_text().split()) == ["err", "out"]
+        assert host.output.read_bytes() == b"", "that is for krond's own words"
+        (kept,) = wait_for(lambda: list(host.outputs.glob("loud.*/*.log")), "the run's output")
+        wait_for(lambda: sorted(kept.read_text().split()) == ["err", "out"], "both streams")
         assert os.getpgid(status["pid"]) != os.getpgid(0)
         assert host.command("stop").returncode == 0
         assert not is_alive(status["pid"])

@@ -30,6 +30,8 @@ STRFTIME_TOKENS = "aAbBdHIjmMpSuUVwWyYGeFTDs%"
 _PLACEHOLDERS = ("name", "period")
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _LARGEST = 2**63 - 1
+_DESTINATIONS = ("keep", "inherit", "discard", "syslog", "journal")
+SMALLEST_OUTPUT, LARGEST_OUTPUT = 2**10, 64 * 2**20
 
 
 class LineField(Frozen):
@@ -105,9 +107,9 @@ def _read_output(text: str) -> Output:
     kind, colon, path = text.partition(":")
     if kind == Destination.FILE and colon:
         return Output(Destination.FILE, _checked_path(text, path))
-    if text in (Destination.INHERIT, Destination.DISCARD, Destination.SYSLOG):
+    if text in _DESTINATIONS:
         return Output(Destination(text))
-    message = f"{quoted(text)} is not inherit, discard, syslog or file:<path>"
+    message = f"{quoted(text)} is not {', '.join(_DESTINATIONS)} or file:<path>"
     fix = f"write file:{text}" if text.startswith("/") and is_showable(text) else ""
     raise _error(text, message, fix)
 
@@ -136,6 +138,16 @@ def _read_size(text: str) -> int:
         return int(match[1]) * _UNITS[match[2]]
     message = f"{quoted(text)} is not a number of bytes, nor unlimited"
     raise _error(text, message, "write it like 536870912 or 512M")
+
+
+def _read_output_limit(text: str) -> int:
+    match = re.fullmatch(_SIZE, text)
+    size = int(match[1]) * _UNITS[match[2]] if match else -1
+    if SMALLEST_OUTPUT <= size <= LARGEST_OUTPUT:
+        return size
+    message = f"{quoted(text)} is not a number of bytes from 1K to 64M"
+    fix = "for no output write stdout=discard stderr=discard, for all of it stdout=file:<path>"
+    raise _error(text, message, fix)
 
 
 _read_shell = _matching(
@@ -198,9 +210,16 @@ FIELDS = {
             "stdout",
             _read_output,
             "file:/var/log/{name}-%Y%m%d.log",
-            "`inherit` (default), `discard`, `syslog` or `file:<path>`",
+            "`keep` (default in the background), `inherit` (default in the foreground), `discard`, "
+            "`syslog`, `journal` or `file:<path>`",
         ),
         LineField("stderr", _read_output, "syslog", "the same for errors"),
+        LineField(
+            "output_limit",
+            _read_output_limit,
+            "16M",
+            "how much of a run's output `keep` keeps: its beginning and its end; default 1M",
+        ),
         LineField("limit_nofile", _read_count, "1024", "open files, or `unlimited`"),
         LineField("limit_nproc", _read_count, "64", "processes of the user, or `unlimited`"),
         LineField("limit_as", _read_size, "512M", "address space in bytes, or `unlimited`"),

@@ -16,20 +16,29 @@ CLEAN_PATH = "/usr/bin:/bin"
 
 DEFAULT_SHELL = "/bin/sh"
 DEFAULT_GRACE_NS = 10 * SECOND_NS
+DEFAULT_OUTPUT_LIMIT = 2**20
+JOURNAL_SOCKET = "/run/systemd/journal/socket"
 
 
 class Destination(StrEnum):
+    KEEP = "keep"
+    """A file of the run's own, in krond's directory for outputs."""
     INHERIT = "inherit"
     DISCARD = "discard"
     SYSLOG = "syslog"
+    JOURNAL = "journal"
     FILE = "file"
 
 
 class Output(Frozen):
     """A destination and, for a file, its path with tokens."""
 
-    destination: Destination = Destination.INHERIT
+    destination: Destination
     path: str = ""
+
+    def __str__(self) -> str:
+        """As a line has it."""
+        return f"{self.destination}:{self.path}" if self.path else str(self.destination)
 
     def path_at(self, start: datetime, *, name: str, period_id: str) -> str:
         """The file for a run that starts at `start` (UTC). A `/` in the name becomes a `-`."""
@@ -84,7 +93,9 @@ class Task(Frozen):
     """The run's standard input, from the `%` of a crontab. None: /dev/null."""
     timeout_ns: int | None = None
     grace_ns: int = DEFAULT_GRACE_NS
-    stdout: Output = Output()
-    stderr: Output = Output()
+    stdout: Output | None = None
+    stderr: Output | None = None
+    output_limit: int = DEFAULT_OUTPUT_LIMIT
+    """How many bytes of its output are kept, where that is `Destination.KEEP`."""
     limits: tuple[tuple[LimitedResource, int], ...] = ()
     nice: int | None = None

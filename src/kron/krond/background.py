@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _INTERRUPTED = 128 + signal.SIGINT
 _DIED = 1
 _TEXT_BYTES = 2**20
+_MOST_OUTPUT = 2**20
+"""krond's own words are few. What is there beyond this is of long ago."""
 _OUTPUT_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOCTTY
 
 
@@ -157,7 +159,10 @@ def _fill_standard_descriptors() -> None:
 
 def _open_output(path: str) -> int:
     try:
-        return os.open(path, _OUTPUT_FLAGS, 0o600)
+        output = os.open(path, _OUTPUT_FLAGS, 0o600)
+        if os.fstat(output).st_size > _MOST_OUTPUT:
+            os.ftruncate(output, 0)
+        return output
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise KronError(

@@ -43,6 +43,8 @@ class Poller:
     def __init__(self) -> None:
         self._epoll = select.epoll()
         self._entries: dict[int, _Entry] = {}
+        self.others = 0
+        """How many descriptors are open for long that are not waited on here."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -53,7 +55,7 @@ class Poller:
         A quarter of the limit is reserved: for starting runs, for clients, for the unforeseen.
         """
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] * 3 // 4
-        return len(self) + more + OTHER_DESCRIPTORS <= most
+        return len(self) + self.others + more + OTHER_DESCRIPTORS <= most
 
     def add(self, descriptor: int, mask: int, callback: Callback) -> None:
         """Have `wait` return `callback` with the events, on one of `mask` or on an error."""

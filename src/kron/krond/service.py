@@ -17,6 +17,7 @@ from kron.krond.daemon import Daemon, why_nothing_runs
 from kron.krond.history.writer import History
 from kron.krond.host import Host
 from kron.krond.notify import NAMES, Notifier
+from kron.krond.output.captures import Captures
 from kron.krond.poller import Poller
 from kron.krond.process.processes import Processes
 from kron.krond.program import BROKEN, OK, PERSISTENCE, STATE, exit_code
@@ -74,12 +75,15 @@ class _Service:
             stack.callback(store.close)
             check_socket(store.directory.descriptor)  # before anything is started
             self._journal = journal = _journal(settings)
-            surroundings = Surroundings(_own_environment(), _limits(settings))
-            clock, timers = Clock(), Timers()
+            open_files = _limits(settings)
+            clock, timers, poller, processes = Clock(), Timers(), Poller(), Processes()
+            captures = Captures(settings.outputs, journal, clock, timers, poller, processes)
+            stack.callback(captures.close)
+            surroundings = Surroundings(_own_environment(), open_files, captures)
             history = History(store.directory, journal, clock, timers)
             stack.callback(history.close)
             host = Host(
-                *(store, journal, surroundings, clock, WallTimer(), timers, Poller(), Processes()),
+                *(store, journal, surroundings, clock, WallTimer(), timers, poller, processes),
                 history=history,
             )
             daemon = Daemon(settings, lambda: read_configuration(settings), host, notifier)

@@ -12,6 +12,7 @@ from kron.runtime import DEFAULT_SLACK_S
 
 UNLIMITED_RUNS = 1 << 62
 DEFAULT_CLOCK_HOLD_S = 300
+DAY_S = 86_400
 
 
 class JobSource(StrEnum):
@@ -23,6 +24,21 @@ class OnStop(StrEnum):
     WAIT = "wait"
     TERMINATE = "terminate"
     LEAVE = "leave"
+
+
+class OutputSettings(Frozen):
+    """Where and for how long the outputs of runs are kept."""
+
+    directory: str = ""
+    most: int = 50
+    """How many outputs of a job are kept."""
+    age_s: int = 30 * DAY_S
+    is_default: bool = False
+    """Whether a run that does not say where its output goes has it kept, and not inherited.
+
+    In the background krond has no output that a run could inherit, so there it holds for runs
+    that say `inherit` as well.
+    """
 
 
 class KrondSettings(Frozen):
@@ -39,10 +55,11 @@ class KrondSettings(Frozen):
     most_running: int = UNLIMITED_RUNS
     on_stop: OnStop = OnStop.WAIT
     is_once: bool = False
+    outputs: OutputSettings = OutputSettings()
     log_file: str = ""
     """'' for the standard error."""
     output_file: str = ""
-    """The file for standard output and error in the background; '' in the foreground."""
+    """The file for krond's own standard output and error in the background, else ''."""
     log_format: Format = Format.TEXT
     log_level: Level = Level.INFO
     explain: bool = False

@@ -10,11 +10,15 @@ from contextlib import suppress
 
 from kron.core.instant import to_datetime, to_text
 from kron.jobs.task import CLEAN_PATH, DEFAULT_SHELL, Destination, Output, Task
+from kron.krond.output.captures import Capture, Captures
+from kron.krond.output.names import OutputName, directory_name
+from kron.krond.output.wire import Delivery, Sink, Stream
 from kron.krond.process.account import Account, find_account
+from kron.krond.process.child import lifted
 from kron.krond.process.env_file import EnvFiles
 from kron.krond.process.failure import StartError
 from kron.krond.process.launch import Launch, launch
-from kron.krond.process.output import open_output, open_relay, open_syslog
+from kron.krond.process.output import open_output, open_syslog
 from kron.krond.run import PendingRun
 
 _OF_A_PERIOD = (b"KRON_PERIOD", b"KRON_CHOSEN")
@@ -22,10 +26,16 @@ _PRIORITIES = {1: "cron.info", 2: "cron.err"}
 
 
 class Surroundings:
-    """What all runs share: krond's own environment, /dev/null, its limit on open files."""
+    """What all runs share: krond's own environment, /dev/null, its limit on open files.
+
+    And the captures, through which the output of a run gets to where krond keeps it.
+    """
 
     def __init__(
-        self, environment: Mapping[bytes, bytes], open_files: tuple[int, int] | None
+        self,
+        environment: Mapping[bytes, bytes],
+        open_files: tuple[int, int] | None,
+        captures: Captures | None = None,
     ) -> None:
         # A krond that is itself a run has these, and a manual run of its own has none.
         self._environment = {
@@ -33,18 +43,24 @@ class Surroundings:
         }
         self._open_files = open_files
         self._env_files = EnvFiles()
+        self._captures = captures
+        self._default = Output(captures.default if captures else Destination.INHERIT)
         self._null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
 
     def start(self, pending: PendingRun, proof: str, now_s: int) -> tuple[int, list[int]]:
         """Start the process of a run: its pid, and those of the loggers that serve it."""
         task = pending.member.entry.task
         account = find_account(task.user, task.group)
-        streams = _Streams(pending, account, now_s, self._null)
+        streams = _Streams(pending, account, now_s, self._null, self._default)
         try:
             stdin, stdout, stderr = streams.open()
             env = self._environment_of(pending, account, now_s)
             what = Launch(task, env, proof, account, stdin, stdout, stderr, self._open_files)
-            return launch(what), streams.loggers
+            pid = launch(what)
+            if self._captures and (capture := streams.capture(self._captures.now_ns())):
+                self._captures.add(capture)
+                pending.on_end.append(self._captures.run_ended)
+            return pid, streams.loggers
         except StartError as error:
             error.loggers = streams.loggers
             raise
@@ -98,23 +114,54 @@ def _passwd(user: str, uid: int) -> pwd.struct_passwd:
 class _Streams:
     """The three descriptors of a run, opened before it starts and closed after."""
 
-    def __init__(self, pending: PendingRun, account: Account | None, now_s: int, null: int) -> None:
+    def __init__(
+        self,
+        pending: PendingRun,
+        account: Account | None,
+        now_s: int,
+        null: int,
+        default: Output,
+    ) -> None:
         self.loggers: list[int] = []
         self._pending = pending
         self._entry = pending.member.entry
         self._account = account
         self._now_s = now_s
         self._null = null
+        self._default = default
         self._opened: dict[str, int] = {}
+        self._captured: dict[str, tuple[Stream, list[int]]] = {}
+        """The streams that are captured, each with the descriptors for the collector."""
 
     def open(self) -> tuple[int, int, int]:
         """Standard input, output and error."""
         task = self._entry.task
         return self._input(task.stdin), self._output(1, task.stdout), self._output(2, task.stderr)
 
+    def capture(self, now_ns: int) -> Capture | None:
+        """What the collector has to know, if it has anything to do. It is asked for once."""
+        if not self._captured:
+            return None
+        entry, record = self._entry, self._pending.record
+        captured, self._captured = self._captured.values(), {}
+        delivery = Delivery(
+            entry.namespace,
+            entry.name,
+            record.run_id,
+            record.period or "",
+            directory_name(entry.identity, entry.name),
+            str(OutputName.of(now_ns, record.run_id)),
+            entry.task.output_limit,
+            tuple(stream for stream, _ in captured),
+        )
+        return Capture(delivery, [each for _, descriptors in captured for each in descriptors])
+
     def close(self) -> None:
         for descriptor in self._opened.values():
             os.close(descriptor)
+        for _, descriptors in self._captured.values():
+            for descriptor in descriptors:
+                os.close(descriptor)
 
     def _input(self, text: str | None) -> int:
         if text is None:
@@ -130,9 +177,16 @@ class _Streams:
             ) from None
         return descriptor
 
-    def _output(self, number: int, output: Output) -> int:
+    def _output(self, number: int, output: Output | None) -> int:
+        output = output or self._default
         match output.destination:
+            case Destination.KEEP:
+                return self._pipe("kept", Stream(Sink.FILE))
+            case Destination.JOURNAL:
+                return self._pipe(f"journal {number}", Stream(Sink.JOURNAL, number == 2))
             case Destination.INHERIT:
+                if self._default.destination is Destination.KEEP:
+                    return self._pipe("kept", Stream(Sink.FILE))
                 return number if self._account is None else self._inherited(number)
             case Destination.DISCARD:
                 return self._null
@@ -158,7 +212,18 @@ class _Streams:
         if not stat.S_ISREG(status.st_mode):
             return number
         file = f"relay {status.st_dev} {status.st_ino}"  # both outputs may be the same
-        if file not in self._opened:
-            self._opened[file], relay = open_relay(number)
-            self.loggers.append(relay)
-        return self._opened[file]
+        return self._pipe(file, Stream(Sink.RELAY), number)
+
+    def _pipe(self, key: str, stream: Stream, target: int | None = None) -> int:
+        """The writing end of a pipe to the collector, the same for the same key."""
+        if key not in self._opened:
+            try:
+                reading, self._opened[key] = os.pipe()
+                self._captured[key] = stream, [reading]
+                if target is not None:
+                    self._captured[key][1].append(lifted(target))
+            except OSError as error:
+                raise StartError(
+                    f"its output cannot be kept: {error.strerror}", for_good=False
+                ) from None
+        return self._opened[key]

@@ -36,6 +36,7 @@ class Advice(StrEnum):
     USER_UNKNOWN = "user-unknown"
     GROUP_UNKNOWN = "group-unknown"
     DIRECTORY_MISSING = "directory-missing"
+    JOURNAL_MISSING = "journal-missing"
     TIMEOUT_LONG = "timeout-long"
     DEADLINE_NONE = "deadline-none"
     FUZZY_DOUBTFUL = "fuzzy-doubtful"

@@ -14,7 +14,7 @@ from enum import StrEnum
 from functools import cache
 
 from kron.core.errors import quoted
-from kron.jobs.task import CLEAN_PATH, DEFAULT_PATH, Destination, Task
+from kron.jobs.task import CLEAN_PATH, DEFAULT_PATH, JOURNAL_SOCKET, Destination, Task
 from kron.lint.command import is_shell_word
 from kron.lint.remark import Advice, Remark
 
@@ -120,8 +120,16 @@ class Requirements:
             fix = "create it, or write a - before the path if it may be missing"
             yield Remark(Advice.ENV_FILE_MISSING, "env_file=", message, fix)
         for key, output in (("stdout", task.stdout), ("stderr", task.stderr)):
+            if output is None:
+                continue
             if output.destination is Destination.FILE:
                 yield from self._directory(_fixed_directory(output.path), key, "to write to")
+            if output.destination is Destination.JOURNAL and not self._has_journal():
+                message = "this host has no journal of systemd: the output is kept in a file"
+                yield Remark(Advice.JOURNAL_MISSING, f"{key}=", message, "write keep, or syslog")
+
+    def _has_journal(self) -> bool:
+        return self._look(JOURNAL_SOCKET) is not PathKind.MISSING
 
     def _directory(self, path: str, key: str, purpose: str) -> Iterator[Remark]:
         kind = self._look(path)

@@ -18,12 +18,14 @@ from kron.console.parser import (
 from kron.console.terminal import Terminal
 from kron.core.duration import SECOND_NS, format_duration
 from kron.core.errors import Code, KronError
+from kron.krond.output_dir import add_output_dir, check_apart, output_dir_of
 from kron.krond.settings import (
     DEFAULT_CLOCK_HOLD_S,
     UNLIMITED_RUNS,
     JobSource,
     KrondSettings,
     OnStop,
+    OutputSettings,
 )
 from kron.krond.state_dir import LOG_NAME, OUTPUT_NAME, add_state_dir, state_dir_of
 from kron.logs.event import Level
@@ -43,6 +45,7 @@ EXAMPLES = (
     ("krond start --source cron", "run the crontabs of this host as they are"),
     ("krond start --once --config jobs.kron", "run the jobs that are due now, and exit"),
 )
+_OUTPUTS = OutputSettings()
 
 
 def add_arguments(parser: Parser) -> None:
@@ -103,6 +106,21 @@ def add_arguments(parser: Parser) -> None:
         help="what happens to active runs when krond stops; wait: krond waits for them (default), "
         "terminate: krond stops them, leave: they go on, and the next krond takes them over",
     )
+    add_output_dir(how)
+    how.add_argument(
+        "--output-keep",
+        type=number_up_to(1_000_000),
+        default=_OUTPUTS.most,
+        metavar="N",
+        help=f"how many outputs of a job are kept there; default: {_OUTPUTS.most}",
+    )
+    how.add_argument(
+        "--output-age",
+        type=whole_seconds,
+        default=_OUTPUTS.age_s,
+        metavar="DURATION",
+        help="how long an output is kept there; default: 720h, which is 30 days",
+    )
     how.add_argument("--pid-file", type=path, metavar="PATH", help="write and lock a pid file")
     for name, meaning in (("nofile", "open files"), ("nproc", "processes of a user")):
         how.add_argument(
@@ -148,6 +166,8 @@ def _settings(arguments: Namespace) -> KrondSettings:
 
     state_dir = state_dir_of(arguments)
     is_background = not (arguments.foreground or arguments.once)
+    output_dir = output_dir_of(arguments)
+    check_apart(output_dir, state_dir)
     log_file = arguments.log_file or (
         os.path.join(state_dir, LOG_NAME) if is_background else ""  # noqa: PTH118
     )
@@ -167,6 +187,12 @@ def _settings(arguments: Namespace) -> KrondSettings:
         most_running=arguments.max_running or UNLIMITED_RUNS,
         on_stop=OnStop(arguments.on_stop),
         is_once=arguments.once,
+        outputs=OutputSettings(
+            output_dir,
+            arguments.output_keep,
+            arguments.output_age,
+            is_default=is_background,
+        ),
         log_file=log_file and os.path.abspath(log_file),  # noqa: PTH100
         output_file=os.path.join(state_dir, OUTPUT_NAME) if is_background else "",  # noqa: PTH118
         log_format=Format(arguments.log_format),

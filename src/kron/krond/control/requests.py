@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping
 import kron
 from kron.core.errors import Code, KronError, did_you_mean, quoted
 from kron.core.instant import optional_text, to_text
+from kron.jobs.task import Destination, Output, Task
 from kron.krond.control.server import AWAITING, Connection, refusal
 from kron.krond.member import HostMember
 from kron.krond.result import signal_name
 from kron.krond.run import Stage
-from kron.krond.settings import UNLIMITED_RUNS, OnStop
+from kron.krond.settings import UNLIMITED_RUNS, OnStop, OutputSettings
 from kron.krond.state.errors import StateLost
 from kron.krond.state.fields import optional_timestamp, record_to_json
 from kron.krond.state.past import COLUMNS
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
     Answer = dict[str, object] | None
     """None: the answer comes later."""
+
+_INHERIT = Output(Destination.INHERIT)
 
 
 class Requests:
@@ -66,13 +69,17 @@ class Requests:
             "log_file": daemon.journal.path,
             "lost_log_lines": daemon.journal.lost,
             "output_file": daemon.settings.output_file,
+            "output_dir": daemon.settings.outputs.directory,
             "stopping": daemon.is_stopping,
             "active": len(daemon.supervisor.runs),
             "waiting": len(daemon.starter.waiting),
             "max_running": None if most == UNLIMITED_RUNS else most,
             "total": len(daemon.roster),
             "troubles": daemon.troubles(),
-            "jobs": [job_status(member) for member in members],
+            "jobs": [
+                job_status(member) | _destinations(member.entry.task, daemon.settings.outputs)
+                for member in members
+            ],
         }
 
     def _trigger(self, request: Mapping[str, object], connection: Connection) -> Answer:
@@ -167,6 +174,15 @@ def job_status(member: HostMember) -> dict[str, object]:
         "last_success": standing.success and _ended(standing.success),
         "failed": standing.failed and _ended(standing.failed),
         "missed": standing.missed and _ended(standing.missed),
+    }
+
+
+def _destinations(task: Task, outputs: OutputSettings) -> dict[str, object]:
+    """Where the output of the next run goes, as a line would say it."""
+    inherited = Output(Destination.KEEP if outputs.is_default else Destination.INHERIT)
+    return {
+        name: str(inherited if output in (None, _INHERIT) else output)
+        for name, output in (("stdout", task.stdout), ("stderr", task.stderr))
     }
 
 

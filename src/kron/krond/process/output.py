@@ -1,4 +1,4 @@
-"""Where a run's output goes: a file that is opened with the rights of its user, syslog, a relay.
+"""Where a run's output goes without krond: a file opened with the rights of its user, or syslog.
 
 The path is walked with the user's own rights, and a link is followed only if it belongs to root or
 to that user: no file is opened that the user could not open.
@@ -43,53 +43,38 @@ def open_output(path: str, account: Account | None, umask: int | None) -> int:
 
 
 def open_syslog(tag: str, priority: str) -> tuple[int, int]:
-    """The writing end of a pipe to syslog, and the pid of the `logger` that reads it."""
-    return _open_helper(("logger", "-t", tag, "-p", priority), None, "syslog")
+    """The writing end of a pipe to syslog, and the pid of the `logger` that reads it.
 
-
-def open_relay(target: int) -> tuple[int, int]:
-    """The writing end of a pipe to the file that is open as `target`, and the pid of its reader.
-
-    For a run of another user: a process with an open file may also truncate or overwrite it,
-    while through a pipe it can only append. `tee` and not `cat`, because `tee` reads on when the
-    disk is full: the run then loses its output, but does not fail.
+    The logger has a session of its own: it ends with its last writer, not when a run or krond is
+    stopped.
     """
-    return _open_helper(("tee", os.devnull), target, "the output of another user")
-
-
-def _open_helper(words: Sequence[str], target: int | None, need: str) -> tuple[int, int]:
-    """The writing end of a pipe to a program that writes to `target`, if given, and its pid.
-
-    It has a session of its own: it ends with its last writer, not when a run or krond is stopped.
-    """
-    name = words[0]
     try:
-        program = find_program(as_bytes(name), search_path(os.environb))
+        program = find_program(b"logger", search_path(os.environb))
     except OSError:
-        raise StartError(f'PATH has no program "{name}", which {need} needs') from None
+        raise StartError('PATH has no program "logger", which syslog needs') from None
     try:
         reading, writing = os.pipe()
     except OSError as error:
-        raise _no_helper(name, need, error.errno or 0) from None
+        raise _no_logger(error.errno or 0) from None
     try:
-        return writing, _spawn_helper(program, words, reading, target)
+        return writing, _spawn_logger(program, ("logger", "-t", tag, "-p", priority), reading)
     except (NotStarted, OSError, ValueError) as error:
         os.close(writing)
-        raise _no_helper(name, need, error_number(error)) from None
+        raise _no_logger(error_number(error)) from None
     finally:
         os.close(reading)
 
 
-def _no_helper(name: str, need: str, error: int) -> StartError:
-    text = f"the {name} that {need} needs cannot be started: {os.strerror(error)}"
+def _no_logger(error: int) -> StartError:
+    text = f"the logger that syslog needs cannot be started: {os.strerror(error)}"
     return StartError(text, for_good=error not in PASSING)
 
 
-def _spawn_helper(program: bytes, words: Sequence[str], reading: int, target: int | None) -> int:
+def _spawn_logger(program: bytes, words: Sequence[str], reading: int) -> int:
     seal()
     nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
     try:
-        with sources(reading, nowhere if target is None else target, nowhere) as descriptors:
+        with sources(reading, nowhere, nowhere) as descriptors:
             argv = list(map(as_bytes, words))
             return spawn(program, argv, {b"PATH": search_path(os.environb)}, descriptors)
     finally:

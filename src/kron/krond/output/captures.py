@@ -1,0 +1,333 @@
+"""Captures: krond's side of the outputs that it keeps. It starts the collector and feeds it.
+
+krond keeps the reading end of every pipe while its run goes on. So if the collector is killed, no
+run gets a broken pipe: it waits at most until another collector has the pipe. A collector that does
+not take packets for a while gets company. krond itself never waits for one.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import select
+import socket
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
+from errno import EAGAIN, ENOBUFS, ENOMEM, ETOOMANYREFS
+
+import kron
+from kron.core.duration import SECOND_NS
+from kron.jobs.task import Destination
+from kron.krond.output.wire import LONGEST, Delivery, Report
+from kron.krond.poller import Poller
+from kron.krond.process.child import seal, search_path, sources, spawn
+from kron.krond.process.failure import NotStarted
+from kron.krond.process.processes import Processes
+from kron.krond.settings import OutputSettings
+from kron.krond.state.record import Ended
+from kron.krond.timers import Timer, Timers
+from kron.logs.event import Component, Event, Level
+from kron.logs.journal import Journal
+from kron.waking.clock import Clock
+
+PATIENCE_NS = 10 * SECOND_NS
+"""How long a collector may leave packets where they are before there is another one."""
+LAST_PATIENCE_S = 5.0
+"""How long krond waits for a collector to take the rest when it ends."""
+OPERATION = "keep the output"
+FIRST_RETRY_NS = SECOND_NS // 10
+LONGEST_RETRY_NS = 60 * SECOND_NS
+_TRY_AGAIN = (EAGAIN, ENOBUFS, ENOMEM, ETOOMANYREFS)
+# Isolated and without site-packages: only this very kron, and a start in half the time.
+_PROGRAM = (
+    "import sys; sys.path.insert(0, sys.argv[2]); "
+    "from kron.krond.output.collector import main; main(*sys.argv[3:])"
+)
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(kron.__file__)))  # noqa: PTH100, PTH120
+
+
+class Capture:
+    """The output of a run that is going on."""
+
+    __slots__ = ("collector", "delivery", "descriptors", "is_over")
+
+    def __init__(self, delivery: Delivery, descriptors: Sequence[int]) -> None:
+        self.delivery = delivery
+        self.descriptors = descriptors
+        """As `wire` has them. They belong to the capture."""
+        self.collector: _Process | None = None
+        """The one that has it."""
+        self.is_over = False
+        """The run has ended, so that it only has to be sent."""
+
+    def close(self) -> None:
+        for descriptor in self.descriptors:
+            os.close(descriptor)
+
+
+class Captures:
+    def __init__(
+        self,
+        settings: OutputSettings,
+        journal: Journal,
+        clock: Clock,
+        timers: Timers,
+        poller: Poller,
+        processes: Processes,
+    ) -> None:
+        self._settings = settings
+        self._journal = journal
+        self._clock = clock
+        self.now_ns = clock.now_ns
+        self._timers = timers
+        self._poller = poller
+        self._processes = processes
+        self._held: dict[str, Capture] = {}
+        self._unsent: deque[Capture] = deque()
+        self._current: _Process | None = None
+        self._failures = 0
+        self._retry: Timer | None = None
+        self._patience: Timer | None = None
+        self._is_closing = False
+        self._said: set[str] = set()
+        """The reports that concern all runs, each logged once."""
+
+    @property
+    def default(self) -> Destination:
+        """Where the output of a run goes that does not say it."""
+        return Destination.KEEP if self._settings.is_default else Destination.INHERIT
+
+    def add(self, capture: Capture) -> None:
+        """Have the output of a run collected, whatever it takes."""
+        self._held[capture.delivery.run_id] = capture
+        self._poller.others += len(capture.descriptors)
+        self._unsent.append(capture)
+        self._send()
+
+    def run_ended(self, ended: Ended) -> None:
+        capture = self._held.get(ended.run_id)
+        if capture is None:
+            return
+        capture.is_over = True
+        if capture.collector is not None:
+            self._let_go(capture)
+
+    def close(self) -> None:
+        """Hand over what was not sent yet: runs may go on without krond."""
+        self._is_closing = True
+        deadline_s = self._clock.monotonic_ns() / SECOND_NS + LAST_PATIENCE_S
+        waiting = select.poll()
+        while self._unsent:
+            process = self._current or self._start()
+            left_s = deadline_s - self._clock.monotonic_ns() / SECOND_NS
+            if process is None or left_s <= 0:
+                break
+            waiting.register(process.control, select.POLLOUT)
+            if not waiting.poll(left_s * 1000) or not self._send_to(process):
+                break
+            waiting.unregister(process.control)
+
+    def _send(self) -> None:
+        if self._retry is not None:
+            return
+        process = self._current or self._start()
+        if process is None:
+            self._again()
+            return
+        while self._unsent:
+            if not self._send_to(process):
+                return
+        self._wait_for(process, 0)
+
+    def _send_to(self, process: _Process) -> bool:
+        """Send the first of those that wait. False: not now."""
+        capture = self._unsent[0]
+        try:
+            socket.send_fds(process.control, [capture.delivery.packed()], capture.descriptors)
+        except BrokenPipeError:
+            return False  # it has ended, and `_ended` comes
+        except OSError as error:
+            if error.errno == EAGAIN:
+                self._wait_for(process, select.EPOLLOUT)
+                return False
+            if error.errno in _TRY_AGAIN:
+                self._again()
+                return False
+            of = capture.delivery
+            text = f"run {of.run_id}: its output is lost: {error.strerror}"
+            self._log(Report(text, of.namespace, of.job, of.period or None))
+            capture.is_over = True
+        self._unsent.popleft()
+        capture.collector = process
+        process.captures[capture.delivery.run_id] = capture
+        if capture.is_over or self._poller.others > _most_held():
+            self._let_go(capture)
+        return True
+
+    def _let_go(self, capture: Capture) -> None:
+        run_id = capture.delivery.run_id
+        del self._held[run_id]
+        if capture.collector is not None:
+            capture.collector.captures.pop(run_id, None)
+        self._poller.others -= len(capture.descriptors)
+        capture.close()
+
+    def _wait_for(self, process: _Process, events: int) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+        if self._is_closing or not process.is_heard:
+            return
+        self._poller.change(process.control.fileno(), select.EPOLLIN | events)
+        if events:
+            due_ns = self._clock.monotonic_ns() + PATIENCE_NS
+            self._patience = self._timers.at(due_ns, self._bring_another)
+
+    def _bring_another(self) -> None:
+        self._patience = None
+        if self._unsent:
+            self._log(Report("the collector of outputs does not answer; krond starts another"))
+            self._current = None
+            self._send()
+
+    def _again(self) -> None:
+        """Try again after a while, which gets longer."""
+        delay_ns = min(FIRST_RETRY_NS << self._failures, LONGEST_RETRY_NS)
+        self._failures = min(self._failures + 1, 20)
+        due_ns = self._clock.monotonic_ns() + delay_ns
+        self._retry = self._timers.at(due_ns, self._retried)
+
+    def _retried(self) -> None:
+        self._retry = None
+        if self._unsent:
+            self._send()
+
+    def _start(self) -> _Process | None:
+        try:
+            process = _Process(self._settings, self._clock.monotonic_ns())
+            if not self._is_closing:
+                self._watch(process)
+        except (NotStarted, OSError) as error:
+            self._log(Report(f"the collector of outputs cannot be started: {error}"))
+            return None
+        self._current = process
+        return process
+
+    def _watch(self, process: _Process) -> None:
+        try:
+            process.watched = self._processes.watch(process.pid)
+        except OSError:
+            process.control.close()  # so it ends
+            raise
+        self._poller.add(process.watched, select.EPOLLIN, lambda _: self._ended(process))
+        self._poller.add(process.control.fileno(), select.EPOLLIN, self._hearer(process))
+
+    def _hearer(self, process: _Process) -> Callable[[int], None]:
+        def hear(events: int) -> None:
+            if events & select.EPOLLOUT:
+                self._failures = 0
+                self._send()
+            elif not self._take_reports(process):
+                self._forget(process)  # it ends: `_ended` comes
+
+        return hear
+
+    def _take_reports(self, process: _Process) -> bool:
+        """Log what a collector says. False: it says no more."""
+        try:
+            while data := process.control.recv(LONGEST):
+                report = Report.unpacked(data)
+                if report.name or report.text not in self._said:
+                    self._log(report)
+                if not report.name:
+                    self._said.add(report.text)
+        except BlockingIOError:
+            return True
+        except OSError:  # it was killed before it had read everything
+            pass
+        return False
+
+    def _forget(self, process: _Process) -> None:
+        """Send it nothing more, and hear nothing more of it."""
+        process.is_heard = False
+        self._poller.remove(process.control.fileno())
+
+    def _ended(self, process: _Process) -> None:
+        """A collector was killed, or is broken: another one goes on with what it had."""
+        if process.is_heard:
+            self._take_reports(process)
+            self._forget(process)
+        self._poller.remove(process.watched)
+        os.close(process.watched)
+        process.control.close()
+        self._processes.reap_if_ended(process.pid)
+        left = list(process.captures.values())
+        for capture in left:
+            capture.collector = None
+        self._unsent.extendleft(reversed(left))
+        if self._current is process:
+            self._current = None
+        text = f"the collector of outputs was killed or is broken; it had {len(left)} active runs"
+        self._log(Report(text))
+        lived_ns = self._clock.monotonic_ns() - process.began_ns
+        if lived_ns > LONGEST_RETRY_NS:
+            self._failures = 0
+        if self._unsent and self._retry is None:
+            if self._failures:
+                self._again()
+            else:
+                self._failures = 1
+                self._send()
+
+    def _log(self, report: Report) -> None:
+        self._journal.event(
+            Event.ERROR,
+            Level.WARN,
+            Component.EXECUTOR,
+            namespace=report.namespace,
+            name=report.name,
+            period=report.period,
+            operation=OPERATION,
+            error=report.text,
+        )
+
+
+class _Process:
+    """A collector, as krond sees it."""
+
+    def __init__(self, settings: OutputSettings, began_ns: int) -> None:
+        self.captures: dict[str, Capture] = {}
+        self.began_ns = began_ns
+        self.watched = -1
+        self.is_heard = True
+        """Whether its end of the connection is open."""
+        self.control, its_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            self.control.setblocking(False)
+            self.pid = _spawn(settings, its_end.fileno())
+        except BaseException:
+            self.control.close()
+            raise
+        finally:
+            its_end.close()
+
+
+def _spawn(settings: OutputSettings, control: int) -> int:
+    seal()
+    words = (
+        *(sys.executable, "-I", "-S", "-c", _PROGRAM, "krond-output", _ROOT),
+        *(settings.directory, str(settings.most), str(settings.age_s)),
+    )
+    nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        with sources(control, nowhere, 2) as descriptors:
+            path = {b"PATH": search_path(os.environb)}
+            return spawn(os.fsencode(words[0]), list(map(os.fsencode, words)), path, descriptors)
+    finally:
+        os.close(nowhere)
+
+
+def _most_held() -> int:
+    """How many descriptors krond may keep for the case that a collector is killed."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 8
