@@ -16,7 +16,7 @@ from kron.jobs.document import Document, read_document
 from kron.jobs.entry import Entry
 from kron.jobs.fields import FIELDS
 from kron.jobs.line import LineReader
-from kron.jobs.task import Output, Task
+from kron.jobs.task import Destination, Output, Task
 from tests.jobs.crontabs import read_text
 from tests.jobs.lines import Line, lines, quote
 from tests.soak import examples

@@ -29,6 +29,7 @@ COMMANDS = {
     "stop": "stop it and wait until it has ended",
     "reload": "make it read its configuration again",
     "status": "show what it and its jobs are doing",
+    "output": "show what the runs of a job have printed",
     "trigger": "start a run of a job now, outside any period",
     "forget": "discard the stored state of a job",
     "logs": "show its log",

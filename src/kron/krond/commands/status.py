@@ -40,6 +40,8 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     rows = answer["jobs"]
     if arguments.format == "json":
         del answer["ok"]
+        for row in rows:
+            row["last_output"] = _last_output(answer, row)
         terminal.print_json({"schema": "krond.status/1", **answer})
     elif arguments.format == "names":
         for name in sorted({row["name"] for row in rows}):
@@ -47,6 +49,8 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     else:
         for line in _lines(answer, rows, terminal):
             terminal.print(line)
+        if arguments.job and (path := _last_output(answer, rows[0])):
+            terminal.print(f"last output: {path}")
     return 0
 
 
@@ -94,6 +98,19 @@ def _doing(row: dict[str, Any]) -> str:
     if row["clock_behind"]:
         words.append("waits for the clock (krond forget)")
     return ", ".join(words[:3]) + (f" and {len(words) - 3} more" if len(words) > 3 else "")
+
+
+def _last_output(answer: dict[str, Any], row: dict[str, Any]) -> str | None:
+    """The file with the latest output of the job, if one is kept and may be seen."""
+    from kron.krond.output.names import directory_name
+    from kron.krond.output.reader import kept_outputs
+
+    try:
+        directory = directory_name(row["identity"], row["name"])
+        outputs = kept_outputs(answer["output_dir"], directory)
+    except OSError:
+        return None
+    return outputs[-1].path if outputs else None
 
 
 def _next_s(row: dict[str, Any]) -> int:
