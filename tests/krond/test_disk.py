@@ -321,7 +321,10 @@ def test_a_run_that_ends_on_a_full_disk_is_not_repeated(small: FaultyHost) -> No
     check_goes_on(host, [due])
 
 
-def test_stopped_in_a_pause_krond_says_that_its_state_is_not_saved(small: FaultyHost) -> None:
+@pytest.mark.parametrize(("has_room", "code"), [(False, PERSISTENCE), (True, 0)])
+def test_stopped_in_a_pause_krond_says_whether_its_state_is_saved(
+    small: FaultyHost, has_room: bool, code: int
+) -> None:
     host = small
     (due,) = jobs(host, 1, then=f"while test ! -e {host.directory}/end; do sleep 0.01; done")
     start_before(host)
@@ -331,8 +334,10 @@ def test_stopped_in_a_pause_krond_says_that_its_state_is_not_saved(small: Faulty
     full = fill(host.state.parent)
     (host.directory / "end").touch()
     check_paused(host, started=1)
-    assert host.stop() == PERSISTENCE
-    full.unlink()
+    if has_room:
+        full.unlink()
+    assert host.stop() == code
+    full.unlink(missing_ok=True)
     go_on(host, [due])
 
 

@@ -9,8 +9,6 @@ periods that are overdue by hours, while the kernel says that nothing synchronis
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from kron.core.duration import SECOND_NS, format_duration
 from kron.core.instant import to_text
 from kron.krond.host import Host
@@ -24,8 +22,8 @@ _LOOK_NS = 5 * SECOND_NS
 
 
 class ClockHold:
-    def __init__(self, host: Host, hold_s: int, on_change: Callable[[], None]) -> None:
-        self.pause = Pause("clock", host, on_change)
+    def __init__(self, host: Host, hold_s: int, pause: Pause) -> None:
+        self.pause = pause
         self._held_ns = 0
         self._host = host
         self._clock = host.clock

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import select
 import signal
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 
 import kron
 from kron.core.duration import SECOND_NS
@@ -21,7 +21,7 @@ from kron.krond.host import Host
 from kron.krond.member import HostMember
 from kron.krond.notify import Notifier
 from kron.krond.outage import Outage
-from kron.krond.pause import Pause
+from kron.krond.pause import Pauses
 from kron.krond.removed import RemovedStates
 from kron.krond.roster import HostRoster
 from kron.krond.run import PendingRun, Run
@@ -32,8 +32,6 @@ from kron.krond.state.errors import StateLost
 from kron.krond.state.record import Ended
 from kron.krond.state.writeback import WriteBack
 from kron.krond.supervisor import Supervisor
-from kron.krond.timers import Timer
-from kron.krond.watch import Watch
 from kron.krond.work import Work
 from kron.logs.announcer import JournalAnnouncer
 from kron.logs.event import Event, Level
@@ -42,8 +40,6 @@ from kron.waking.queue import AT_ONCE
 
 BUSY_NS = SECOND_NS // 2
 """Work that takes no longer makes no run late."""
-QUIET_NS = SECOND_NS
-"""How long an edit of crontabs may take: several files, or one that is written in steps."""
 NOTHING_READ = "there is no file to read, so nothing will run; name files with krond start --config"
 NO_JOBS = "the configuration has no job, so nothing will run"
 FORGOTTEN = "the job was forgotten"
@@ -71,7 +67,8 @@ class Daemon:
         self.supervisor = Supervisor(host, self._run_ended)
         self._work = work = Work(host.clock)
         hold_s = 0 if settings.is_once else settings.clock_hold_s
-        self._clock_hold = ClockHold(host, hold_s, self._pause_changed)
+        self._pauses = pauses = Pauses(host, self._pause_changed)
+        self._clock_hold = ClockHold(host, hold_s, pauses.add("clock"))
         self.starter = ProcessStarter(
             *(host, writeback, self.supervisor, work, self._clock_hold),
             most_running=settings.most_running,
@@ -80,7 +77,7 @@ class Daemon:
         self._scheduler: Scheduler[HostMember, PendingRun] = Scheduler(
             writeback, writeback, self.starter, announcer, host.clock, slack_s=settings.slack_s
         )
-        self._outage = Outage(host, writeback, self._pause_changed)
+        self._outage = Outage(host, writeback, pauses.add("state"))
         self._removed = RemovedStates(host, self.roster)
         self._enrolment = HostEnrolment(
             *(host, self.roster, writeback, self.supervisor, self.starter, self._scheduler),
@@ -91,7 +88,6 @@ class Daemon:
         """Whether periods that come due from now on are dealt with."""
         self._busy_ns = 0
         """How long it worked before it slept, if something came due in that time."""
-        self._reload_timer: Timer | None = None
         self._owes_reload = False
         """A change of the configuration was noticed in a pause."""
 
@@ -134,32 +130,6 @@ class Daemon:
             poller.close()
             self._host.timer.close()
 
-    def follow(self, directories: Mapping[str, Collection[str]]) -> None:
-        """Reload by itself when something in these directories has changed, as cron does.
-
-        Only those of its names count that are given with a directory, if any are.
-        """
-        fix = "edits need a krond reload"
-        try:
-            watch = Watch()
-        except OSError as error:
-            self.journal.error("watch", f"{error.strerror}: {fix}")
-            return
-
-        def look(_: int = 0) -> None:
-            is_changed = watch.read()
-            try:
-                for directory, names in directories.items():
-                    watch.add(directory, names)
-            except OSError as error:
-                self.journal.error("watch", f"{error.filename}: {error.strerror}: {fix}")
-            if is_changed and not self._reload_timer:
-                due_ns = self._clock.monotonic_ns() + QUIET_NS
-                self._reload_timer = self._host.timers.at(due_ns, self._reload_changed)
-
-        look()
-        self._host.poller.add(watch.fileno(), select.EPOLLIN, look)
-
     # What others ask for
 
     def stop(self, reason: str, how: OnStop | None = None) -> None:
@@ -181,7 +151,7 @@ class Daemon:
         """Read the configuration again. What is wrong with it, or ''; then nothing has changed."""
         if self.is_stopping:
             return "krond is stopping, and changes nothing any more"
-        if paused := self._paused():
+        if paused := self._pauses.text:
             self._owes_reload = True
             return f"krond reads its configuration when it goes on; {paused}"
         self.reopen_logs()
@@ -252,6 +222,15 @@ class Daemon:
         self._scheduler.step(members, now_ns)
         self._writeback.check()
 
+    def troubles(self) -> list[dict[str, object]]:
+        """What keeps krond from its work, as `krond status` has it."""
+        troubles = self._pauses.troubles()
+        if behind := sum(member.is_behind for member in self.roster):
+            jobs = f"{behind} of {len(self.roster)} jobs"
+            text = f"{jobs} wait for a clock that was ahead (krond forget --all-ahead)"
+            troubles.append({"kind": "clock", "since": None, "text": text})
+        return troubles
+
     # The loop
 
     def turn(self) -> None:
@@ -288,7 +267,7 @@ class Daemon:
         return -(-busy_ns // SECOND_NS) if busy_ns > BUSY_NS else 0
 
     def _next_ns(self) -> int | None:
-        is_awake = self._is_accepting and not self._pauses()
+        is_awake = self._is_accepting and not self._pauses.is_on
         next_s = self._scheduler.queue.next_s() if is_awake else None
         return None if next_s is None else next_s * SECOND_NS
 
@@ -306,36 +285,20 @@ class Daemon:
         self._clock_hold.look()
         self.starter.check_deadlines()
         now_ns = self._clock.now_ns()
-        if self._pauses():
+        if self._pauses.is_on:
             self._scheduler.clock_changed((), now_ns)
             for member in self.roster:
                 self._scheduler.queue.put(member, AT_ONCE)  # when the pause is over
         else:
             self._scheduler.clock_changed(self.roster if self._is_accepting else (), now_ns)
 
-    def troubles(self) -> list[dict[str, object]]:
-        """What keeps krond from its work, as `krond status` has it."""
-        troubles = [pause.trouble() for pause in self._pauses()]
-        if behind := sum(member.is_behind for member in self.roster):
-            jobs = f"{behind} of {len(self.roster)} jobs"
-            text = f"{jobs} wait for a clock that was ahead (krond forget --all-ahead)"
-            troubles.append({"kind": "clock", "since": None, "text": text})
-        return troubles
-
-    def _pauses(self) -> list[Pause]:
-        return [pause for pause in (self._outage.pause, self._clock_hold.pause) if pause.is_on]
-
-    def _paused(self) -> str:
-        """Why krond pauses, for people; '' if it does not."""
-        return "; ".join(f"paused: {pause.reason}" for pause in self._pauses())
-
     def _status(self) -> str:
-        return self._paused() or f"{len(self.roster)} jobs"
+        return self._pauses.text or f"{len(self.roster)} jobs"
 
     def _pause_changed(self) -> None:
         """A pause has begun or ended."""
         self._notifier.status(self._status())
-        if self._pauses():
+        if self._pauses.is_on:
             return
         self._busy_ns += self._clock_hold.take_held_ns()
         self.starter.check_deadlines()
@@ -365,10 +328,6 @@ class Daemon:
             else:
                 self.stop(signal.Signals(number).name)
 
-    def _reload_changed(self) -> None:
-        self._reload_timer = None
-        self.reload()
-
     def _keep_watchdog_quiet(self) -> None:
         interval_ns = self._notifier.interval_ns
         if interval_ns is not None:
@@ -380,9 +339,7 @@ class Daemon:
     def _change(self, configuration: Configuration) -> None:
         self._log_read(configuration)
         now_ns = self._clock.now_ns()
-        if (
-            self._is_accepting and not self._pauses()
-        ):  # what came due while it was read is dealt with as it was planned
+        if self._is_accepting:  # what came due while it was read is dealt with as it was planned
             self._wake(now_ns)
         counts = self._enrolment.change(configuration.entries, now_ns)
         self._drop_expired_history()
@@ -405,8 +362,8 @@ class Daemon:
             self._writeback.changed(run.member)
         for pending in self.starter.waiting.values():
             self._writeback.changed(pending.member)
-        self._writeback.retry()
-        self._writeback.check()
+        if not self._writeback.retry():
+            self._writeback.check()
 
     def _log_read(self, configuration: Configuration) -> None:
         if nothing := why_nothing_runs(configuration):

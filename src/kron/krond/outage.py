@@ -6,7 +6,6 @@ From the first write that failed until everything is written, krond tries again 
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
 
 from kron.core.duration import SECOND_NS
 from kron.krond.host import Host
@@ -19,8 +18,8 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Outage:
-    def __init__(self, host: Host, writeback: WriteBack, on_change: Callable[[], None]) -> None:
-        self.pause = Pause("state", host, on_change)
+    def __init__(self, host: Host, writeback: WriteBack, pause: Pause) -> None:
+        self.pause = pause
         self._host = host
         self._writeback = writeback
         self._delay_ns = FIRST_RETRY_NS

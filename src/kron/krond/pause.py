@@ -51,3 +51,29 @@ class Pause:
         """The pause as `krond status` has it."""
         since = timestamp_text(self._since_ns)
         return {"kind": self._cause, "since": since, "text": f"paused: {self.reason}"}
+
+
+class Pauses:
+    """All causes to pause for."""
+
+    def __init__(self, host: Host, on_change: Callable[[], None]) -> None:
+        self._host = host
+        self._on_change = on_change
+        self._all: list[Pause] = []
+
+    def add(self, cause: str) -> Pause:
+        pause = Pause(cause, self._host, self._on_change)
+        self._all.append(pause)
+        return pause
+
+    @property
+    def is_on(self) -> bool:
+        return any(pause.is_on for pause in self._all)
+
+    @property
+    def text(self) -> str:
+        """Why krond pauses, for people; '' if it does not."""
+        return "; ".join(f"paused: {pause.reason}" for pause in self._all if pause.is_on)
+
+    def troubles(self) -> list[dict[str, object]]:
+        return [pause.trouble() for pause in self._all if pause.is_on]

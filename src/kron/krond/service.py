@@ -14,6 +14,7 @@ from kron.jobs.configuration import SYSTEM_DIRECTORY, Configuration, default_pat
 from kron.krond.background import Background, Foreground
 from kron.krond.control.server import check_socket
 from kron.krond.daemon import Daemon, why_nothing_runs
+from kron.krond.follower import Follower
 from kron.krond.history.writer import History
 from kron.krond.host import Host
 from kron.krond.notify import NAMES, Notifier
@@ -91,7 +92,8 @@ class _Service:
                 from kron.jobs.crontab.host import watched
 
                 # With the names to watch in each directory; none: all names.
-                daemon.follow({path: ETC_NAMES if path == "/etc" else () for path in watched()})
+                paths = {path: ETC_NAMES if path == "/etc" else () for path in watched()}
+                Follower(host, paths, daemon.reload)
             daemon.begin(configuration)
             if settings.log_file:  # else its log is on the terminal
                 self._warning = why_nothing_runs(configuration)
