@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import signal
@@ -38,6 +39,24 @@ def on_a_terminal(host: Keeper, *words: str) -> str:
     text = os.read(ours, 65_536)
     os.close(ours)
     return text.decode().replace("\r\n", "\n")
+
+
+def test_the_history_names_the_output_of_a_run(tmp_path: Path) -> None:
+    with Keeper(tmp_path) as host:
+        host.write(host.job("speaks", "echo x"), host.job("silent", "true"))
+        host.begin()
+        runs = {name: host.trigger(name) for name in ("speaks", "silent")}
+        for run_id in runs.values():
+            host.wait_for_run("exited", run_id)
+        file = host.file_of(runs["speaks"])
+        host.wait_until_complete(file)
+        where = ("--output-dir", str(host.outputs))
+        done = host.command("history", "--format", "json", *where)
+        rows = json.loads(done.stdout)["rows"]
+        assert {row["name"]: row["output"] for row in rows} == {"speaks": str(file), "silent": None}
+        table = host.command("history", *where).stdout
+        assert runs["speaks"] in table
+        assert runs["silent"] not in table
 
 
 def test_the_last_output_is_shown_and_others_on_request(tmp_path: Path) -> None:

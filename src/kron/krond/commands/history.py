@@ -11,6 +11,8 @@ from kron.console.terminal import Terminal
 from kron.core.errors import columns, visible
 from kron.core.instant import to_seconds
 from kron.krond.history.reader import OUTCOMES, HistoryReader, Selection, open_history
+from kron.krond.output.reader import KeptOutputs
+from kron.krond.output_dir import add_output_dir, output_dir_of
 from kron.krond.result import result_text
 from kron.krond.state_dir import add_state_dir, state_dir_of
 
@@ -29,7 +31,8 @@ be running, and does not notice. krond keeps the last 1,000 of each job.
 LATE is from the chosen time to the start, TOOK from the start to the end. A result is `ok`, an exit
 code, a signal, or what else became of the period: skipped, missed (several at once with their
 count), unschedulable. A run failed if its exit code is not 0, if a signal ended it, or if krond
-stopped it: for its timeout, for a later run."""
+stopped it: for its timeout, for a later run. OUTPUT is the run id of a run whose output is kept:
+`krond output JOB --run ID` shows it."""
 EXAMPLES = (
     ("krond history", f"the last {SHOWN}, of all jobs"),
     ("krond history backup --since 24h", "one job, the last 24 hours"),
@@ -37,6 +40,7 @@ EXAMPLES = (
     ("krond history --since 2026-03-01 --format json", "for a script"),
 )
 _TIME_WIDTH = len("2026-03-01T02:32:20Z")
+_RUN_ID_WIDTH = 20
 
 
 def add_arguments(parser: Parser) -> None:
@@ -67,12 +71,14 @@ def add_arguments(parser: Parser) -> None:
     )
     add_format(parser)
     add_state_dir(parser)
+    add_output_dir(parser)
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     selection = _selection(arguments)
+    outputs = KeptOutputs(output_dir_of(arguments))
     with open_history(state_dir_of(arguments)) as reader:
-        rows = iter(()) if reader is None else reader.rows(selection)
+        rows = iter(()) if reader is None else _with_outputs(reader.rows(selection), outputs)
         if arguments.format == "json":
             _print_json(rows, terminal)
         elif reader is not None:
@@ -91,6 +97,12 @@ def _selection(arguments: Namespace) -> Selection:
     )
 
 
+def _with_outputs(rows: Iterator[dict[str, Any]], outputs: KeptOutputs) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        row["output"] = outputs.path_of(row["identity"], row["name"], row["run_id"])
+        yield row
+
+
 def _print_json(rows: Iterator[dict[str, Any]], terminal: Terminal) -> None:
     """Print what `Terminal.print_json` would, row by row: there may be millions."""
     write = terminal.output.write
@@ -107,10 +119,10 @@ def _print_table(
     reader: HistoryReader, selection: Selection, rows: Iterator[dict[str, Any]], terminal: Terminal
 ) -> None:
     name_width = max(columns(visible(reader.longest_name(selection))), len("NAME"))
-    widths = (name_width, *[_TIME_WIDTH] * 3, 8, 9, 9, 0)
+    widths = (name_width, *[_TIME_WIDTH] * 3, 8, 9, 9, _RUN_ID_WIDTH, 0)
     head = (
         *("NAME", "PERIOD (UTC)", "CHOSEN (UTC)", "STARTED (UTC)"),
-        *("LATE", "TOOK", "RESULT", "REASON"),
+        *("LATE", "TOOK", "RESULT", "OUTPUT", "REASON"),
     )
     terminal.print(_line(head, widths, terminal, dict.fromkeys(head, "dim"), head))
     for row in rows:
@@ -134,6 +146,7 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
         _duration(row["late_seconds"]),
         _duration(row["took_seconds"]),
         result,
+        row["run_id"] if row["output"] else "",
         visible(row["reason"]),
     )
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from kron.core.frozen import Frozen
 from kron.krond.output.directory import open_for_reading, opened_directory, outputs_in
 from kron.krond.output.layout import left_out_mark, read_layout
-from kron.krond.output.names import OutputName, is_directory_of
+from kron.krond.output.names import OutputName, directory_name, is_directory_of
 
 _CHUNK = 2**16
 POLL_S = 0.1
@@ -45,6 +45,25 @@ def kept_outputs(path: str, directory: str) -> list[KeptOutput]:
             if read := OutputName.read(name):
                 found.append(KeptOutput(f"{path}/{directory}/{name}", read))
     return found
+
+
+class KeptOutputs:
+    """The outputs of many runs. Each job's directory is read once."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._paths: dict[str, dict[str, str]] = {}
+
+    def path_of(self, identity: str, job: str, run_id: str) -> str | None:
+        """None: none of this run is kept, or none may be seen."""
+        directory = directory_name(identity, job)
+        if directory not in self._paths:
+            try:
+                outputs = kept_outputs(self._path, directory)
+            except OSError:
+                outputs = []
+            self._paths[directory] = {output.name.run_id: output.path for output in outputs}
+        return self._paths[directory].get(run_id)
 
 
 def pieces(output: KeptOutput, *, follow: bool = False) -> Iterator[bytes]:

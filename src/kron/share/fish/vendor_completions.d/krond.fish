@@ -79,6 +79,7 @@ complete -c krond -n '__fish_seen_subcommand_from history' -l outcome -x -a 'ok 
 complete -c krond -n '__fish_seen_subcommand_from history' -l limit -x -d 'the last N; default: 50, or all with --since or --until'
 complete -c krond -n '__fish_seen_subcommand_from history' -l format -x -a 'text json' -d 'text: for people (default), json: for scripts'
 complete -c krond -n '__fish_seen_subcommand_from history' -l state-dir -x -d 'the state directory of the krond; default: /var/lib/krond for root, ~/.local/state/krond for others'
+complete -c krond -n '__fish_seen_subcommand_from history' -l output-dir -x -d 'the directory with the outputs of runs; default: /var/log/krond for root, ~/.local/state/log/krond for others'
 complete -c krond -n '__fish_seen_subcommand_from history' -l color -x -a 'auto always never' -d 'colour the output; auto: on a terminal, unless NO_COLOR is set'
 complete -c krond -n '__fish_seen_subcommand_from history' -s h -l help -d 'show this help'
 complete -c krond -n '__fish_seen_subcommand_from history' -a '(krond status --format names 2>/dev/null)'
