@@ -252,6 +252,50 @@ def test_a_clock_that_stays_is_believed_after_the_hold(tmp_path: Path) -> None:
         host.check_log()
 
 
+@pytest.mark.parametrize("hold_s", [300, 1800])
+def test_a_hold_replays_no_more_than_one_period_of_a_job(tmp_path: Path, hold_s: int) -> None:
+    with Clockwork(tmp_path, DAWN) as host:
+        line = f"* * * * * @policy(concurrency=allow) name=job {QUICK}"
+        host.begin(line, clock_hold_s=hold_s)
+        host.turn()
+        before = len(host.started())
+        host.clock.set("2026-03-01T12:00:30Z")
+        host.turn()
+        host.until(to_text(from_text("2026-03-01T12:00:45Z") + hold_s))
+        assert len(host.started()) == before + 1
+        host.check_log()
+
+
+def test_a_step_of_a_time_server_does_not_begin_the_hold_again(tmp_path: Path) -> None:
+    with Clockwork(tmp_path, DAWN) as host:
+        host.begin(job("2 12 * * *"))
+        host.turn()
+        host.clock.set("2026-03-01T12:00:30Z")
+        host.turn()
+        host.until("2026-03-01T12:04:30Z")
+        host.clock.jump(2)
+        host.turn()
+        host.until("2026-03-01T12:06:00Z")
+        assert host.started() == ["2026-03-01T12:05:32Z"]
+
+
+def test_a_reload_that_comes_with_a_jump_does_not_go_by_it(tmp_path: Path) -> None:
+    with Clockwork(tmp_path, DAWN) as host:
+        host.begin(job("0 * * * *"))
+        host.turn()
+        wait = host.poller.wait
+        signalled = [(lambda _: (host.daemon.reload(), None)[1], 0)]
+        host.clock.jump(40 * DAY_S)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(host.poller, "wait", lambda timeout_s: [*signalled, *wait(timeout_s)])
+            host.turn()
+        host.clock.jump(-40 * DAY_S)
+        host.turn()
+        assert host.missed() == []
+        assert not is_behind(host, "job")
+        assert host.events("reload")[-1]["result"] == "applied"
+
+
 def test_a_second_jump_begins_the_hold_again(tmp_path: Path) -> None:
     with Clockwork(tmp_path, DAWN) as host:
         host.begin(job("0 10 * * *"))

@@ -250,6 +250,27 @@ def test_a_request_whose_outcome_cannot_be_stored_is_refused_and_not_done_in_a_p
 
 
 @needs_strace
+def test_an_edit_that_was_noticed_as_the_disk_failed_is_read_after_the_pause(
+    host: FaultyHost,
+) -> None:
+    (due,) = jobs(host, 1)
+    host.start(begin_s=DUE_S - 20)
+    host.ask("forget", job=due[0])
+    host.write(host.job(due[0]), host.job("another"))
+    with failing(host, "fsync", "EIO", "1+"):
+        host.ask("reload")  # it takes effect, and is stored later
+        check_paused(host)
+        host.write(host.job(due[0]), host.job("another"), host.job("a-third"))
+        with pytest.raises(KronError, match="when it goes on"):
+            host.ask("reload")
+        host.log.rename(host.log.with_suffix(".old"))
+        with pytest.raises(KronError, match="when it goes on"):
+            host.ask("reload")
+        wait_for(host.log.exists, "the log was opened again")
+    wait_for(lambda: len(host.ask("status")["jobs"]) == 3, "it was read")
+
+
+@needs_strace
 def test_a_reload_that_was_asked_for_in_a_pause_is_done_after_it(host: FaultyHost) -> None:
     (due,) = jobs(host, 1)
     host.start(begin_s=DUE_S - 20)

@@ -279,6 +279,38 @@ def test_others_start_while_one_has_no_room(tmp_path: Path, command: str, again_
         assert (first, second) == ("10:00:00.0", again_at)
 
 
+def test_a_run_that_lacks_resources_after_it_waited_for_a_slot_is_missed_for_that(
+    tmp_path: Path,
+) -> None:
+    with Clockwork(tmp_path, DAWN) as host:
+        host.begin(job("a"), job("b", "1 10 * * *"), most_running=1)
+        host.until("2026-03-01T10:02:00Z")
+        host.launcher.failures = no_room(1_000)
+        host.end(host.run("a"))
+        host.until("2026-03-01T10:30:00Z")
+        assert [record["reason"] for record in host.events("waiting")] == [
+            SLOT,
+            f"resources: {NO_ROOM}",
+        ]
+        (told,) = host.events("missed_deadline")
+        assert NO_ROOM in told["reason"]
+
+
+def test_runs_that_end_do_not_make_the_tries_of_another_more_frequent(tmp_path: Path) -> None:
+    with Clockwork(tmp_path, DAWN) as host:
+        others = [f"other-{number}" for number in range(5)]
+        host.begin(*map(job, others), job("poor", "1 10 * * *", policy="deadline=1h"))
+        host.until("2026-03-01T10:00:30Z")
+        host.launcher.failures = no_room(1_000)
+        host.until("2026-03-01T10:02:00Z")
+        for name in others:
+            host.end(host.run(name))
+        host.until("2026-03-01T10:03:00Z")
+        host.launcher.tries_ns.clear()
+        host.until("2026-03-01T10:04:00Z")
+        assert len(host.launcher.tries_ns) == 12
+
+
 def test_a_start_that_fails_for_good_is_not_tried_again(tmp_path: Path) -> None:
     with Clockwork(tmp_path, DAWN) as host:
         host.begin(job("job"))

@@ -78,14 +78,16 @@ def step(
     active: bool = False,
     plan: Plan | None = None,
     slack_s: int = 0,
+    held_s: int = 0,
 ) -> Step:
     """What to do for `job` at `now_s`, the whole second that the adapter's clock shows.
 
     `ledger` is None for a job never seen before. `active`: a run of this job is going on (one
     that is about to start counts too; the ledger knows it). `plan` is what the last step returned,
     if the loop has been awake since: a period that came due in that time and is late by no more
-    than `slack_s` is on time, for a busy host is not downtime. A deadline that is set is not
-    softened by that.
+    than `slack_s` is on time, for a busy host is not downtime. `held_s`: for how long the adapter
+    did not look on purpose. Of what came due in that time the latest may run, and no more: it is
+    caught up with. A deadline that is set is not softened by either.
     """
     if not FIRST_S <= now_s <= LAST_S:
         raise out_of_range(f"the clock ({now_s} seconds after 1970)")
@@ -99,7 +101,7 @@ def step(
     found = survey(job, ledger, now_s, known)
     due_actions: list[Start | Settle] = []
     if found.due:
-        runnable = _runnable(job, found.due, now_s, plan, slack_s)
+        runnable = _runnable(job, found.due, now_s, plan, slack_s, held_s)
         due_actions = _actions(job, found.due, runnable, now_s, active or bool(ledger.starting))
     reported = _reported(found, due_actions)
     reschedules = [] if previous is None else _reschedules(job, previous, found, now_s)
@@ -156,22 +158,32 @@ def _known(job: Job, plan: Plan | None) -> dict[int, Decision]:
 
 
 def _runnable(
-    job: Job, due: tuple[Decision, ...], now_s: int, plan: Plan | None, slack_s: int
+    job: Job,
+    due: tuple[Decision, ...],
+    now_s: int,
+    plan: Plan | None,
+    slack_s: int,
+    held_s: int,
 ) -> set[int]:
     """The due periods that may run: those on time or else, if its deadline allows, the latest."""
     schedulable = [(d.chosen_s, d.nominal_s) for d in due if d.chosen_s is not None]
     policy = job.schedule.policy
     slack_s = min(slack_s, policy.softened_s(slack_s))
 
-    def is_on_time(chosen_s: int) -> bool:
-        awake = plan is not None and plan.made_s <= chosen_s
-        return now_s - chosen_s <= (slack_s if awake else 0)
+    def softened(chosen_s: int, allowed_s: int) -> int:
+        """How late it may be: by so much, if somebody was awake at that time."""
+        return allowed_s if plan is not None and plan.made_s <= chosen_s else 0
 
-    on_time = {nominal_s for chosen_s, nominal_s in schedulable if is_on_time(chosen_s)}
+    on_time = {
+        nominal_s
+        for chosen_s, nominal_s in schedulable
+        if now_s - chosen_s <= softened(chosen_s, slack_s)
+    }
     if on_time or not schedulable:
         return on_time
     latest_chosen_s, latest_nominal_s = schedulable[-1]
-    in_time = now_s - latest_chosen_s <= policy.deadline_s
+    held_s = softened(latest_chosen_s, policy.softened_s(held_s))
+    in_time = now_s - latest_chosen_s <= max(policy.deadline_s, held_s)
     return {latest_nominal_s} if in_time else set()
 
 

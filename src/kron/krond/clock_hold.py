@@ -28,21 +28,23 @@ class ClockHold:
         self._host = host
         self._clock = host.clock
         self._hold_ns = hold_s * SECOND_NS
-        self._believed_ns: int | None = self._offset_ns()
+        self._believed_ns: int | None = host.clock.offset_ns()
         """What the wall clock shows more than the one that counts since the boot, if believed."""
         self._doubted_ns = 0
-        self._began_ns = 0
+        self._since_ns = 0
+        """Since when it holds, by the monotonic clock: nothing begins that again."""
+        self._until_ns = 0
         self._timer: Timer | None = None
 
     def look(self) -> None:
         """Compare the clocks. To be called before anything is decided by the wall clock."""
         if self._believed_ns is None:
             return
-        offset_ns = self._offset_ns()
+        offset_ns = self._clock.offset_ns()
         shift_ns = offset_ns - self._believed_ns
-        if abs(shift_ns) <= PLAUSIBLE_S * SECOND_NS or not self._hold_ns:
+        if not _is_jump(shift_ns) or not self._hold_ns:
             self._believe()
-        elif not self.pause.is_on or abs(offset_ns - self._doubted_ns) > SECOND_NS:
+        elif not self.pause.is_on or _is_jump(offset_ns - self._doubted_ns):
             self._doubted_ns = offset_ns
             now = to_text(self._clock.now_ns() // SECOND_NS)
             way = "ahead" if shift_ns > 0 else "back"
@@ -60,12 +62,14 @@ class ClockHold:
         return True
 
     def take_held_ns(self) -> int:
-        """How long it has held, once: what came due in that time is not late for it."""
+        """How long it has held, once: the latest that came due in that time is not late for it."""
         held_ns, self._held_ns = self._held_ns, 0
         return held_ns
 
     def _begin(self, reason: str) -> None:
-        self._began_ns = self._clock.monotonic_ns()
+        now_ns = self._clock.monotonic_ns()
+        self._since_ns = self._since_ns if self.pause.is_on else now_ns
+        self._until_ns = now_ns + self._hold_ns
         hold = format_duration(self._hold_ns)
         self.pause.begin(f"{reason}; krond believes that after {hold}, unless the clock is set")
         self._look_later()
@@ -73,24 +77,25 @@ class ClockHold:
     def _look_later(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        left_ns = self._began_ns + self._hold_ns - self._clock.monotonic_ns()
-        nap_ns = left_ns if self._believed_ns is not None else min(left_ns, _LOOK_NS)
-        self._timer = self._host.timers.at(self._clock.monotonic_ns() + nap_ns, self._look_again)
+        soon_ns = self._clock.monotonic_ns() + _LOOK_NS
+        due_ns = self._until_ns if self._believed_ns is not None else min(self._until_ns, soon_ns)
+        self._timer = self._host.timers.at(due_ns, self._look_again)
 
     def _look_again(self) -> None:
-        is_over = self._clock.monotonic_ns() >= self._began_ns + self._hold_ns
+        is_over = self._clock.monotonic_ns() >= self._until_ns
         if is_over or (self._believed_ns is None and self._clock.is_synchronised()):
             self._believe()
         else:
             self._look_later()
 
     def _believe(self) -> None:
-        self._believed_ns = self._offset_ns()
+        self._believed_ns = self._clock.offset_ns()
         if self.pause.is_on:
             if self._timer is not None:
                 self._timer.cancel()
-            self._held_ns = self._clock.monotonic_ns() - self._began_ns
+            self._held_ns = self._clock.monotonic_ns() - self._since_ns
             self.pause.end()
 
-    def _offset_ns(self) -> int:
-        return self._clock.now_ns() - self._clock.boot_ns()
+
+def _is_jump(shift_ns: int) -> bool:
+    return abs(shift_ns) > PLAUSIBLE_S * SECOND_NS

@@ -28,7 +28,7 @@ from kron.krond.run import PendingRun, Run
 from kron.krond.settings import KrondSettings, OnStop
 from kron.krond.signals import Signals
 from kron.krond.starter import ProcessStarter
-from kron.krond.state.errors import StateLost
+from kron.krond.state.errors import PersistenceError, StateLost
 from kron.krond.state.record import Ended
 from kron.krond.state.writeback import WriteBack
 from kron.krond.supervisor import Supervisor
@@ -90,6 +90,8 @@ class Daemon:
         """How long it worked before it slept, if something came due in that time."""
         self._owes_reload = False
         """A change of the configuration was noticed in a pause."""
+        self._held_ns = 0
+        """How long it has just not believed the clock."""
 
     @property
     def is_stopping(self) -> bool:
@@ -151,16 +153,17 @@ class Daemon:
         """Read the configuration again. What is wrong with it, or ''; then nothing has changed."""
         if self.is_stopping:
             return "krond is stopping, and changes nothing any more"
-        if paused := self._pauses.text:
-            self._owes_reload = True
-            return f"krond reads its configuration when it goes on; {paused}"
         self.reopen_logs()
+        self._owes_reload = self._pauses.is_on
+        if self._owes_reload:
+            return f"krond reads its configuration when it goes on; {self._pauses.text}"
         self._notifier.reloading()
         try:
             self._change(self._read().checked())
         except StateLost:
             raise
         except KronError as error:
+            self._owes_reload = isinstance(error, PersistenceError)
             message = error.for_logs if isinstance(error, ConfigurationError) else str(error)
             jobs = len(self.roster)
             self.journal.event(
@@ -220,7 +223,9 @@ class Daemon:
             self._scheduler.give_up(member, FORGOTTEN)
             member.forget(now_ns // SECOND_NS)
         self._scheduler.step(members, now_ns)
-        self._writeback.check()
+        if failure := self._writeback.failure:
+            message = f"forgotten, but that is not safe yet: {failure.message}"
+            raise KronError(failure.code, message, failure.fix)
 
     def troubles(self) -> list[dict[str, object]]:
         """What keeps krond from its work, as `krond status` has it."""
@@ -240,13 +245,11 @@ class Daemon:
         self._work.rest()
         ready = self._host.poller.wait(self._timeout_s())
         self._work.turn()
+        self._clock_hold.look()  # before anybody goes by the wall clock
         for callback, events in ready:
             callback(events)
         self._host.timers.fire_due(self._clock.monotonic_ns())
-        self._clock_hold.look()
-        now_ns = self._clock.now_ns()
-        if self._is_due(now_ns):
-            self._wake(now_ns)
+        self._wake()
         self.starter.go()
         self._writeback.flush()
         if self.settings.is_once:
@@ -254,15 +257,22 @@ class Daemon:
         self._outage.look()
         self._busy_ns = self._work.turn_ns
 
-    def _wake(self, now_ns: int) -> None:
-        self._scheduler.step(self._scheduler.due(now_ns), now_ns, busy_s=self._busy_s())
+    def _wake(self) -> None:
+        """Deal with what is due, if anything is."""
+        self._clock_hold.look()
+        now_ns = self._clock.now_ns()
+        if self._is_due(now_ns):
+            due = self._scheduler.due(now_ns)
+            held_s = -(-self._held_ns // SECOND_NS)
+            self._scheduler.step(due, now_ns, busy_s=self._busy_s(), held_s=held_s)
+        self._held_ns = 0
 
     def _is_due(self, now_ns: int) -> bool:
         next_ns = self._next_ns()
         return next_ns is not None and next_ns <= now_ns
 
     def _busy_s(self) -> int:
-        """How late krond's own work, or its doubt about the clock, made what is due now."""
+        """How late krond's own work may have made what is due now."""
         busy_ns = self._busy_ns + self._work.turn_ns
         return -(-busy_ns // SECOND_NS) if busy_ns > BUSY_NS else 0
 
@@ -300,7 +310,7 @@ class Daemon:
         self._notifier.status(self._status())
         if self._pauses.is_on:
             return
-        self._busy_ns += self._clock_hold.take_held_ns()
+        self._held_ns = self._clock_hold.take_held_ns()
         self.starter.check_deadlines()
         if self._owes_reload:
             self._owes_reload = False
@@ -338,10 +348,8 @@ class Daemon:
 
     def _change(self, configuration: Configuration) -> None:
         self._log_read(configuration)
-        now_ns = self._clock.now_ns()
-        if self._is_accepting:  # what came due while it was read is dealt with as it was planned
-            self._wake(now_ns)
-        counts = self._enrolment.change(configuration.entries, now_ns)
+        self._wake()  # what came due while it was read is dealt with as it was planned
+        counts = self._enrolment.change(configuration.entries, self._clock.now_ns())
         self._drop_expired_history()
         self.journal.event(Event.RELOAD, result="applied", jobs=len(self.roster), **counts)
 
@@ -362,7 +370,7 @@ class Daemon:
             self._writeback.changed(run.member)
         for pending in self.starter.waiting.values():
             self._writeback.changed(pending.member)
-        if not self._writeback.retry():
+        if not self._writeback.write_all():
             self._writeback.check()
 
     def _log_read(self, configuration: Configuration) -> None:

@@ -30,7 +30,7 @@ class Outage:
         if failure is None or self.pause.is_on:
             return
         if failure.errno in _NO_ROOM and self._host.store.ballast.drop():
-            self._writeback.retry()  # what ended until now may fit into the room that it gave
+            self._writeback.write_all()  # what ended until now may fit into the room that it gave
         self.pause.begin(str(failure))
         self._delay_ns = FIRST_RETRY_NS
         self._retry_later()
@@ -41,7 +41,7 @@ class Outage:
 
     def _retry(self) -> None:
         """Go on if everything can be written, and the ballast too: then there is room again."""
-        if self._writeback.retry() and self._host.store.ballast.take():
+        if self._writeback.write_all() and self._host.store.ballast.take():
             self._writeback.resume()
             self.pause.end()
         else:

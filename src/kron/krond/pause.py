@@ -1,4 +1,4 @@
-"""A pause: while it lasts, krond decides about no period and starts no run of one.
+"""A pause: while it lasts, krond decides about no period.
 
 Runs that go on are watched as usual, and requests are answered. When it is over, krond goes on by
 itself: each period by its deadline, as after downtime.

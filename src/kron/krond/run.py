@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class PendingRun(Pending):
     __slots__ = (
         *("blockers", "deadline", "is_done", "latest_s", "member"),
-        *("on_end", "record", "tries", "waits_for", "worked_ns"),
+        *("on_end", "record", "retry", "tries", "waits_for", "worked_ns"),
     )
 
     def __init__(
@@ -39,6 +39,7 @@ class PendingRun(Pending):
         self.waits_for = ""
         """Why it has not started yet, for people; '' if it has not had to wait."""
         self.tries = 0
+        self.retry: Timer | None = None
         self.is_done = False
         """It has started, or never will."""
         self.deadline: Timer | None = None

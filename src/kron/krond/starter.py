@@ -64,7 +64,7 @@ class ProcessStarter:
         """What was found of the runs of the krond before this one."""
         self._line: deque[PendingRun] = deque()
         self._retrying: dict[str, PendingRun] = {}
-        """Those of them that failed to start for want of resources, the longest wait first."""
+        """Those of `waiting` that failed to start for want of resources, the first one first."""
         self._begun: list[tuple[Run, list[int]]] = []
         """The runs that were started just now, each with its loggers, and not logged yet."""
         self._unwatched = 0
@@ -324,17 +324,22 @@ class ProcessStarter:
             return
         delay_ns = min(FIRST_RETRY_NS << pending.tries, LONGEST_RETRY_NS)
         pending.tries = min(pending.tries + 1, 10)
-        if not pending.waits_for:
-            self._wait(pending, f"{RESOURCES}{error.reason}")
+        what = f"{RESOURCES}{error.reason}"
+        if pending.waits_for != what:
+            self._wait(pending, what)
         if self._check_deadline(pending):
             self._retrying[pending.run_id] = pending
-            self._host.timers.at(
+            pending.retry = self._host.timers.at(
                 self._host.clock.monotonic_ns() + delay_ns, lambda: self._again(pending)
             )
 
     def _again(self, pending: PendingRun) -> None:
-        if self._retrying.pop(pending.run_id, None):
-            self._line.appendleft(pending)
+        self._stop_retrying(pending)
+        self._line.appendleft(pending)
+
+    def _stop_retrying(self, pending: PendingRun) -> None:
+        if self._retrying.pop(pending.run_id, None) and pending.retry is not None:
+            pending.retry.cancel()
 
     def _wait(self, pending: PendingRun, what: str) -> None:
         pending.waits_for = what
@@ -370,6 +375,6 @@ class ProcessStarter:
         pending.is_done = True
         if pending.deadline is not None:
             pending.deadline.cancel()
-        self._retrying.pop(pending.run_id, None)
+        self._stop_retrying(pending)
         del self.waiting[pending.run_id]
         pending.member.pending.remove(pending)

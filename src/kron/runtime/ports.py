@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         """
 
         def commit(self, jobs: Iterable[Job_contra], *, starts: bool = False) -> bool:
-            """Store these jobs now. False: that failed, and nothing may be started or announced.
+            """Store these jobs now. False: that failed; nothing may start, and no end is announced.
 
             `starts`: runs wait for it.
             """

@@ -61,12 +61,14 @@ class Scheduler(Generic[Tracked, Waiting]):
             job.confirm_plan(now_s)
         return jobs
 
-    def step(self, jobs: Iterable[Tracked], now_ns: int, *, busy_s: int = 0) -> None:
+    def step(
+        self, jobs: Iterable[Tracked], now_ns: int, *, busy_s: int = 0, held_s: int = 0
+    ) -> None:
         """Step these jobs: decide, store, log and start. Intents are safe before their runs
         start, if the adapter has a committer; else they are stored after.
 
         `busy_s`: for how long the adapter could not look before. With a slack of 0, the bare rule,
-        being busy is no excuse.
+        being busy is no excuse. `held_s`: for how long it did not look on purpose.
         """
         slack_s = self._slack_s + busy_s if self._slack_s else 0
         now_s = now_ns // SECOND_NS
@@ -81,7 +83,7 @@ class Scheduler(Generic[Tracked, Waiting]):
                 continue
             known = job.ledger, job.planned
             before.append(job.moment())
-            result = job.step(now_s, slack_s=slack_s)
+            result = job.step(now_s, slack_s=slack_s, held_s=held_s)
             self.queue.put(job, result.wake_s)
             turns.append((job, result))
             for action in result.actions:
@@ -95,7 +97,7 @@ class Scheduler(Generic[Tracked, Waiting]):
         with self._announcer.held(len(turns)):
             for job, result in turns:
                 if result.actions or result.clock_behind or job.is_behind:
-                    self._act(job, result, now_s, slack_s)
+                    self._act(job, result, now_s, slack_s + held_s)
             self._executor.go()
         if self._committer is None:
             for job, result in turns:

@@ -112,12 +112,17 @@ class TrackedJob(Generic[Waiting]):
         """Take what the store has. Anything else that was known is no longer so."""
         self._ledger, self._plan, self._planned = ledger, None, planned
 
-    def step(self, now_s: int, *, slack_s: int) -> Step:
+    def step(self, now_s: int, *, slack_s: int, held_s: int = 0) -> Step:
         """Decide about everything that is due. The scheduler has the result stored."""
         job = self.job
         assert job is not None, "a job that cannot run is not stepped"
-        active = bool(self.active_run)
-        result = step(job, self._ledger, now_s, active=active, plan=self._plan, slack_s=slack_s)
+        result = step(
+            *(job, self._ledger, now_s),
+            active=bool(self.active_run),
+            plan=self._plan,
+            slack_s=slack_s,
+            held_s=held_s,
+        )
         self._ledger, self._plan = result.ledger, result.plan
         decisions = result.plan.decisions if result.plan else ()
         self._planned = tuple([(decision.nominal_s, decision.chosen_s) for decision in decisions])

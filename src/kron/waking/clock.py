@@ -25,6 +25,10 @@ class Clock:
         """The same, but it also counts the time for which the host sleeps."""
         return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
+    def offset_ns(self) -> int:
+        """What the wall clock shows more than `boot_ns`: it changes only if the clock is set."""
+        return self.now_ns() - self.boot_ns()
+
     def is_synchronised(self) -> bool:
         """Whether the kernel says that something keeps the wall clock right, or does not know."""
         # All zeros: nothing is set, only asked for.

@@ -58,8 +58,8 @@ class FileReplacer:
     def replace(self, files: Iterable[tuple[str, bytes]], count: int) -> None:
         """Replace `count` files, each a name and its new content. `OSError`: not all are safe."""
         if self._bundled:
-            self._bundled.update(files)
-            files, count = self._bundled.items(), len(self._bundled)
+            both = {**self._bundled, **dict(files)}
+            files, count = both.items(), len(both)
         self._replace(files, count)
         self._drop_bundle()
 

@@ -2,7 +2,7 @@
 
 What an intent depends on is committed at once. Everything else (an end, a missed period) is
 gathered while the loop deals with what came in, and committed as a group before it waits again.
-After a write that failed, what is known stays in memory until `retry` has written it.
+After a write that failed, what is known stays in memory until `write_all` has written it.
 """
 
 from __future__ import annotations
@@ -84,13 +84,13 @@ class WriteBack:
         return True
 
     def flush(self) -> bool:
-        if self.failure is not None or not self.retry():
+        if self.failure is not None or not self.write_all():
             return False
         if self._history is not None:
             self._history.flush()
         return True
 
-    def retry(self) -> bool:
+    def write_all(self) -> bool:
         """Store every job that has changed, and drop the proofs of runs that are over; also after
         a write that failed. False: not all of it."""
         try:
