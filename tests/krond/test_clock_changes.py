@@ -337,14 +337,20 @@ def test_a_host_that_slept_is_believed_at_once(tmp_path: Path) -> None:
 def test_a_run_that_waits_is_not_given_up_by_a_clock_that_is_not_believed(tmp_path: Path) -> None:
     with Clockwork(tmp_path, DAWN) as host:
         lines = [f"0 10 * * * @policy(deadline=10m) name={name} {LASTING}" for name in ("a", "b")]
-        host.begin(*lines, most_running=1)
+        host.begin(*lines, job("0 0 1 1 *", "manual"), most_running=1)
         host.until(TEN)
         (waiting,) = host.events("waiting")
         host.clock.jump(40 * DAY_S)
         host.turn()
+        host.daemon.trigger("manual", lambda _: None)
         first = next(iter(host.daemon.supervisor.runs.values()))
         host.end(first)
+        host.settle()
         assert host.missed() == []
+        assert host.started(waiting["name"]) == [], "nor started by it"
+        assert len(host.started("manual")) == 1
+        host.clock.jump(-40 * DAY_S)
+        host.turn()
         assert len(host.started(waiting["name"])) == 1
 
 

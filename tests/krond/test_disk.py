@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from kron.core.duration import SECOND_NS
 from kron.core.errors import KronError
 from kron.core.instant import to_text
 from kron.engine.recovery import UNKNOWN_RESULT
@@ -304,6 +305,36 @@ def test_on_a_full_disk_nothing_starts_until_there_is_room(small: FaultyHost) ->
     check_goes_on(host, due)
 
 
+def test_on_a_disk_that_stays_full_krond_pauses_once(small: FaultyHost) -> None:
+    host = small
+    due = jobs(host, MANY)
+    start_before(host)
+    full = fill(host.state.parent, leave=8192)
+    host.open_gate()
+    check_paused(host)
+    wait_for(lambda: host.ask("status")["troubles"][0]["text"], "it says why")
+    time.sleep(3.5)  # by then it has tried twice
+    assert len(host.events("paused")) == 1
+    assert host.events("resumed") == []
+    full.unlink()
+    check_goes_on(host, due)
+
+
+def test_an_edit_on_a_full_disk_owes_its_periods_from_then_on(small: FaultyHost) -> None:
+    host = small
+    edited = host.job("job", schedule="11 10 15 1 * @win(after,20s)")
+    host.write(host.job("job", schedule="11 10 15 1 *"))
+    host.start(begin_s=DUE_S + 20)
+    full = fill(host.state.parent)
+    host.write(edited)
+    host.ask("reload")
+    check_paused(host)
+    full.unlink()
+    host.wait_for_event("resumed")
+    (paused,) = host.events("paused")
+    assert host.states()["job"].ledger.since_s <= paused.time_ns // SECOND_NS
+
+
 def test_on_a_full_disk_krond_does_not_start(small: FaultyHost) -> None:
     host = small
     due = jobs(host, MANY)
@@ -389,12 +420,16 @@ def test_the_ballast_lets_krond_store_an_end_on_a_disk_that_is_full(
         assert host.stop() == 0
 
 
-@pytest.mark.parametrize("how", ["gone", "replaced"])
+@pytest.mark.parametrize("how", ["gone", "replaced", "moved", "without its runs"])
 def test_without_its_directory_krond_ends(host: FaultyHost, how: str) -> None:
+    """Another krond could use the one that is there now, and start the same runs."""
     jobs(host, 1)
     start_before(host)
-    shutil.rmtree(host.state)
-    if how == "replaced":
+    if how == "moved":
+        host.state.rename(host.directory / "elsewhere")
+    else:
+        shutil.rmtree(host.state / "runs" if how == "without its runs" else host.state)
+    if how in ("replaced", "moved"):
         host.state.mkdir(0o700)
     host.open_gate()
     assert host.wait() == PERSISTENCE

@@ -71,7 +71,7 @@ def test_what_cannot_be_stored_is_not_started() -> None:
     scene = Scene()
     scene.asked.has_no_room = True
     before = scene.jobs[0].moment()
-    assert scene.wake() == ["commit a starts", "go"]
+    assert scene.wake() == ["commit a starts", "changed a", "go"]
     assert scene.jobs[0].moment() == before
     scene.asked.has_no_room = False
     scene.asked.calls.clear()

@@ -92,7 +92,7 @@ def step(
     if not FIRST_S <= now_s <= LAST_S:
         raise out_of_range(f"the clock ({now_s} seconds after 1970)")
     previous = _previous(job, ledger)
-    ledger = _seen(job, ledger, now_s, edited=previous is not None)
+    ledger = seen(job, ledger, now_s)
     through_s = ledger.handled_through_s
     clock_behind = through_s is not None and through_s - job.lead_s > now_s
     if job.schedule.policy.suspend:
@@ -135,13 +135,14 @@ def _previous(job: Job, ledger: Ledger | None) -> Schedule | str | None:
     return None if previous == job.timing else previous
 
 
-def _seen(job: Job, ledger: Ledger | None, now_s: int, *, edited: bool) -> Ledger:
+def seen(job: Job, ledger: Ledger | None, now_s: int) -> Ledger:
     """The ledger once this job, as it is now, has been seen."""
     if ledger is None:
         return Ledger(schedule=job.text, since_s=now_s)
     # An edit owes nothing from before. Neither does a clock that was set back to before the job
     # was seen: it exists from now on, not from some time in the future.
-    since_s = now_s if edited else min(ledger.since_s, now_s)
+    is_edited = _previous(job, ledger) is not None
+    since_s = now_s if is_edited else min(ledger.since_s, now_s)
     if since_s == ledger.since_s and ledger.schedule == job.text:
         return ledger
     return ledger.replace(schedule=job.text, since_s=since_s)

@@ -154,12 +154,14 @@ class Daemon:
         if self.is_stopping:
             return "krond is stopping, and changes nothing any more"
         self.reopen_logs()
-        self._owes_reload = self._pauses.is_on
-        if self._owes_reload:
-            return f"krond reads its configuration when it goes on; {self._pauses.text}"
         self._notifier.reloading()
         try:
-            self._change(self._read().checked())
+            configuration = self._read().checked()
+            self._clock_hold.look()  # it may have been set while that took its time
+            self._owes_reload = self._pauses.is_on
+            if self._owes_reload:
+                return f"krond does that when it goes on; {self._pauses.text}"
+            self._change(configuration)
         except StateLost:
             raise
         except KronError as error:
@@ -249,6 +251,8 @@ class Daemon:
         for callback, events in ready:
             callback(events)
         self._host.timers.fire_due(self._clock.monotonic_ns())
+        if self.starter.is_anybody_waiting:
+            self._writeback.flush()  # an end is on record before the start that waited for it
         self._wake()
         self.starter.go()
         self._writeback.flush()
@@ -308,9 +312,9 @@ class Daemon:
     def _pause_changed(self) -> None:
         """A pause has begun or ended."""
         self._notifier.status(self._status())
+        self._held_ns = self._clock_hold.take_held_ns()
         if self._pauses.is_on:
             return
-        self._held_ns = self._clock_hold.take_held_ns()
         self.starter.check_deadlines()
         if self._owes_reload:
             self._owes_reload = False

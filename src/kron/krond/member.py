@@ -61,8 +61,8 @@ class HostMember(TrackedJob[PendingRun]):
     def moment(self) -> Moment:
         return *super().moment(), self.past, self._store.ends(self)
 
-    def take_back(self, moment: Moment) -> None:
-        super().take_back(moment)
+    def take_back(self, moment: Moment, now_s: int) -> None:
+        super().take_back(moment, now_s)
         self.past, ends = moment[3:]
         self._store.take_back_ends(self, ends)
 

@@ -23,16 +23,18 @@ class Outage:
         self._host = host
         self._writeback = writeback
         self._delay_ns = FIRST_RETRY_NS
+        self._resumed_ns = -LONGEST_RETRY_NS
 
     def look(self) -> None:
         """Begin to retry, if a write has failed since the last look."""
         failure = self._writeback.failure
         if failure is None or self.pause.is_on:
             return
-        if failure.errno in _NO_ROOM and self._host.store.ballast.drop():
-            self._writeback.write_all()  # what ended until now may fit into the room that it gave
+        if failure.errno in _NO_ROOM:
+            self._save_with_ballast()
         self.pause.begin(str(failure))
-        self._delay_ns = FIRST_RETRY_NS
+        if self._host.clock.monotonic_ns() - self._resumed_ns > LONGEST_RETRY_NS:
+            self._delay_ns = FIRST_RETRY_NS
         self._retry_later()
 
     def _retry_later(self) -> None:
@@ -40,9 +42,17 @@ class Outage:
         self._delay_ns = min(2 * self._delay_ns, LONGEST_RETRY_NS)
 
     def _retry(self) -> None:
-        """Go on if everything can be written, and the ballast too: then there is room again."""
-        if self._writeback.write_all() and self._host.store.ballast.take():
-            self._writeback.resume()
+        """Go on if everything can be written beside the ballast: then there is room again."""
+        ballast, writeback = self._host.store.ballast, self._writeback
+        if ballast.take() and writeback.write_all() and writeback.rehearse():
+            self._resumed_ns = self._host.clock.monotonic_ns()
+            writeback.resume()
             self.pause.end()
         else:
+            self._save_with_ballast()
             self._retry_later()
+
+    def _save_with_ballast(self) -> None:
+        """What has ended until now may fit into the room that the ballast gives."""
+        if self._host.store.ballast.drop():
+            self._writeback.write_all()

@@ -154,6 +154,11 @@ class ProcessStarter:
 
     # The line
 
+    @property
+    def is_anybody_waiting(self) -> bool:
+        """Whether a run is in the line, or is about to be."""
+        return bool(self.waiting)
+
     def close(self) -> None:
         """Start no more runs."""
         self._is_closed = True
@@ -173,23 +178,29 @@ class ProcessStarter:
             self._store_later([run for run, _ in begun])
 
     def _start_line(self) -> None:
+        held: list[PendingRun] = []
         while self._line and not self._is_closed:
             if self._line[0].is_done:
                 self._line.popleft()
-            elif self._writeback.failure is not None:
-                self._log_line(DISK)
-                return
-            elif len(self._supervisor.runs) + len(self._begun) >= self._most_running:
-                self._log_line(SLOT)
-                return
-            elif not self._host.poller.has_room(self._unwatched):  # to watch another run by
-                self._log_line(ROOM)
-                return
+            elif obstacle := self._obstacle():
+                self._log_line(obstacle)
+                break
             else:
                 pending = self._line.popleft()
+                if pending.latest_s is not None and self._clock_hold.pause.is_on:
+                    held.append(pending)
                 # A run that has waited may be too late, and krond may have been stopped until now.
-                if pending.deadline is None or self._check_deadline(pending):
+                elif pending.deadline is None or self._check_deadline(pending):
                     self._start(pending)
+        self._line.extendleft(reversed(held))
+
+    def _obstacle(self) -> str:
+        """What keeps all that are in the line from starting; '' if nothing does."""
+        if self._writeback.failure is not None:
+            return DISK
+        if len(self._supervisor.runs) + len(self._begun) >= self._most_running:
+            return SLOT
+        return "" if self._host.poller.has_room(self._unwatched) else ROOM
 
     def _log_line(self, what: str) -> None:
         """Log what the runs in the line wait for. Those not logged yet are at its end."""

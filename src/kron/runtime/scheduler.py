@@ -93,7 +93,7 @@ class Scheduler(Generic[Tracked, Waiting]):
             if known != (job.ledger, job.planned):
                 changed.append(job)
         if self._committer is not None and not self._committer.commit(changed, starts=starts):
-            turns = self._take_back(turns, before)
+            turns = self._take_back(turns, before, now_s)
         with self._announcer.held(len(turns)):
             for job, result in turns:
                 if result.actions or result.clock_behind or job.is_behind:
@@ -166,7 +166,7 @@ class Scheduler(Generic[Tracked, Waiting]):
             self.step(jobs, now_ns)
 
     def _take_back(
-        self, turns: list[tuple[Tracked, Step]], before: list[Moment]
+        self, turns: list[tuple[Tracked, Step]], before: list[Moment], now_s: int
     ) -> list[tuple[Tracked, Step]]:
         """The turns could not be stored: those with actions never were, and are due again.
 
@@ -175,7 +175,7 @@ class Scheduler(Generic[Tracked, Waiting]):
         kept = []
         for (job, result), moment in zip(turns, before, strict=True):
             if result.actions:
-                job.take_back(moment)
+                job.take_back(moment, now_s)
                 self.queue.put(job, AT_ONCE)
             else:
                 self._store.changed(job)

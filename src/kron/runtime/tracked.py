@@ -17,7 +17,7 @@ from kron.engine.actions import Outcome, Settle, SettleMany
 from kron.engine.job import Job
 from kron.engine.ledger import Ledger
 from kron.engine.recovery import Adopt, Conclude, Restart, Sighting, adopt, recover
-from kron.engine.step import Plan, Step, step
+from kron.engine.step import Plan, Step, seen, step
 from kron.engine.survey import due_s, survey
 
 TYPE_CHECKING = False
@@ -132,9 +132,14 @@ class TrackedJob(Generic[Waiting]):
         """What is known now, for `take_back`."""
         return self._ledger, self._plan, self._planned
 
-    def take_back(self, moment: Moment) -> None:
-        """A step could not be stored, and nothing has come of it: it never was."""
-        self._ledger, self._plan, self._planned = moment[:3]
+    def take_back(self, moment: Moment, now_s: int) -> None:
+        """A step could not be stored, and nothing has come of it: it never was.
+
+        But the job was seen: what it owes from now on, it owes.
+        """
+        assert self.job is not None, "it was stepped"
+        ledger, self._plan, self._planned = moment[:3]
+        self._become(seen(self.job, ledger, now_s))
 
     def confirm_plan(self, now_s: int) -> None:
         """Drop planned decisions that are due and, made again, come out otherwise.

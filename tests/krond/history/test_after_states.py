@@ -43,7 +43,7 @@ def test_an_end_waits_for_its_state_and_one_that_was_taken_back_never_was(
     moment = member.moment()
     member.remember(SettleMany(20, NOW_S, NOW_S + 20), NOW_S * 10**9)
     assert not writeback.commit([member])
-    member.take_back(moment)
+    member.take_back(moment, NOW_S)
     assert not writeback.flush()
     assert not (written.path / "history.db").exists()
     store.is_full = False

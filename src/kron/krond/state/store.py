@@ -29,6 +29,7 @@ RUNS = "runs"
 """The directory of the proofs, in the state directory."""
 
 _STATE_FILE = re.compile(r"[0-9a-f]{64}\.json").fullmatch
+_TRIAL = ".trial"
 _NOTE = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -149,15 +150,19 @@ class StateStore:
             raise self._unsaved(jobs, error) from None
 
     def check_not_lost(self) -> None:
-        """`StateLost` if the directory is gone, or another one is at its path by now."""
-        try:
-            there = os.stat(self.path, follow_symlinks=False)  # noqa: PTH116
-        except FileNotFoundError:
-            raise StateLost(self.path, "it is gone") from None
-        except OSError:
-            return  # a disk that fails may recover
-        if not os.path.samestat(there, os.fstat(self.directory.descriptor)):
-            raise StateLost(self.path, "another one is at its path")
+        """`StateLost` if a directory is gone, or another one is at its path by now.
+
+        Another krond could use that one, and start what this one starts.
+        """
+        for directory in (self.directory, self._runs):
+            try:
+                there = os.stat(directory.path, follow_symlinks=False)  # noqa: PTH116
+            except FileNotFoundError:
+                raise StateLost(directory.path, "it is gone") from None
+            except OSError:
+                return  # a disk that fails may recover
+            if not os.path.samestat(there, os.fstat(directory.descriptor)):
+                raise StateLost(directory.path, "another one is at its path")
 
     def set_bundle_aside(self) -> StateCorrupt | None:
         """Set aside a bundle that did not read, once states that owe nothing are saved.
@@ -212,6 +217,14 @@ class StateStore:
         except (FileNotFoundError, StateCorrupt):
             return None
         return run if run.run_id == run_id else None
+
+    def try_proof(self) -> None:
+        """`PersistenceError` if there is no room for a proof."""
+        try:
+            os.close(os.open(_TRIAL, _NOTE, 0o600, dir_fd=self._runs.descriptor))
+            os.unlink(_TRIAL, dir_fd=self._runs.descriptor)
+        except OSError as error:
+            raise PersistenceError(f"no proof can be written in {self._runs.path}", error) from None
 
     def has_proof(self, run_id: str) -> bool:
         check_run_id(run_id)

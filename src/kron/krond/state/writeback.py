@@ -32,6 +32,8 @@ class WriteBack:
         self._ended: dict[str, list[tuple[Ended, int]]] = {}
         """What goes into the history with the next commit of a job, by its identity."""
         self._changed: dict[str, HostMember] = {}
+        self._refused: dict[str, HostMember] = {}
+        """The jobs that could not be stored since the first write failed."""
         self._over: deque[tuple[str, Callable[[], None] | None]] = deque()
         self._then: list[Callable[[], None]] = []
 
@@ -73,11 +75,14 @@ class WriteBack:
         # Where runs wait for it (`starts`), `flush` does the rest afterwards.
         if self.failure is not None:
             return False
+        if starts:
+            self._store.check_not_lost()
         jobs = list(jobs)
         states = [job.state(self._boot_id) for job in jobs]
         try:
             self._store.commit(states, quickly=starts)
         except PersistenceError as error:
+            self._refused |= {job.entry.identity: job for job in jobs}
             self.failed(error)
             return False
         self._stored(jobs)
@@ -116,9 +121,20 @@ class WriteBack:
         if self.failure is not None:
             raise self.failure
 
+    def rehearse(self) -> bool:
+        """Write as much as could not be written at first, once more. False: there is no room."""
+        try:
+            self._store.commit([job.state(self._boot_id) for job in self._refused.values()])
+            self._store.try_proof()
+        except PersistenceError as error:
+            self.failed(error)
+            return False
+        return True
+
     def resume(self) -> None:
         """Everything could be written again."""
         self.failure = None
+        self._refused.clear()
 
     def failed(self, error: PersistenceError) -> None:
         """A write failed. `StateLost` if no retry can help."""
