@@ -11,6 +11,7 @@ import pytest
 
 from kron.krond.control.client import ControlError
 from kron.krond.history.database import DATABASE
+from kron.krond.starter import ROOM
 from tests.krond.children import (
     AT_ONCE_S,
     NEVER,
@@ -419,7 +420,7 @@ def test_no_run_starts_that_could_not_be_watched(tmp_path: Path) -> None:
         answers = [host.ask("trigger", job="job") for _ in range(30)]
         reasons = [answer["waits_for"] for answer in answers if answer["waits_for"]]
         assert 0 < len(reasons) < 30
-        assert set(reasons) == {"resources: krond watches as many runs as it may open files"}
+        assert set(reasons) == {ROOM}
         host.path("go").touch()
         for answer in answers:
             assert host.wait_for_run("exited", answer["run_id"])["exit_code"] == "0"

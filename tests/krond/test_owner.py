@@ -16,6 +16,7 @@ from kron.krond.state.directory import Directory
 from kron.krond.state.owner import own, running_pid
 from tests.krond.commands import NEVER, BackgroundHost, is_alive
 from tests.krond.state.test_lock import Orphan, process
+from tests.logbook import wait_for
 
 
 def hold(path: Path) -> None:
@@ -39,7 +40,7 @@ def test_deleting_krond_pid_does_not_admit_a_second_krond(tmp_path: Path) -> Non
         # The commands still find it, and `stop` waits for its end.
         assert host.command("trigger", "job").returncode == 0
         assert host.command("stop", "--terminate").returncode == 0
-        assert not is_alive(pid)
+        wait_for(lambda: not is_alive(pid), "its end")
         assert host.start_background().returncode == 0
 
 
