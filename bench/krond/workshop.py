@@ -1,4 +1,4 @@
-"""The workshop: a directory on the disk of this tree, and the two C programs, made there.
+"""The workshop: a directory on the disk of this tree, and the C programs, made there.
 
 What takes long to get (the peers) stays in `build/bench`; what a bench writes goes with it.
 """
@@ -25,8 +25,6 @@ _NOT_A_DISK = frozenset({"tmpfs", "ramfs", "overlay", "nfs", "nfs4", "9p", "virt
 
 
 _FILES = 50
-_QUICK_S = 150e-6
-_PLACES = 20
 
 
 class SkippedError(Exception):
@@ -36,27 +34,19 @@ class SkippedError(Exception):
 def scratch() -> Path:
     """A new directory for what a bench writes, on the same disk as this tree.
 
-    An ext4 without a journal makes new files slowly for minutes after many were deleted nearby, by
-    a test suite for one. So each of these is put elsewhere on the disk, as far from the others as
-    top-level directories are (the T of chattr), again if that is such a place, and all are removed
-    when the benches have ended.
+    It is as it comes: everybody may pass through it, and nobody looks for a quick one. All are
+    removed when the benches have ended.
     """
-    tried: list[tuple[float, Path]] = []
-    while len(tried) < _PLACES:
-        place = Path(mkdtemp(dir=_scratches().name))
-        took_s = seconds_to_make_a_file(place)
-        tried.append((took_s, place))
-        if took_s < _QUICK_S:
-            break
-    return min(tried)[1]
+    place = Path(mkdtemp(dir=_scratches().name))
+    place.chmod(0o711)
+    return place
 
 
 @cache
 def _scratches() -> TemporaryDirectory[str]:
     CACHE.mkdir(parents=True, exist_ok=True)
     every = TemporaryDirectory(dir=CACHE, prefix="run-", ignore_cleanup_errors=True)
-    if chattr := shutil.which("chattr"):
-        subprocess.run([chattr, "+T", every.name], capture_output=True, check=False)  # ext4 only
+    Path(every.name).chmod(0o711)
     return every
 
 
