@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from kron.krond.output.layout import MARK_BYTES
+from kron.krond.output.names import directory_name
 from kron.logs.event import Level
 from tests.krond.children import NEVER, descriptors_of, is_alive, mode_of, open_directory
 from tests.krond.disk import tmpfs
@@ -197,6 +198,36 @@ class TestKilled:
             assert host.wait_until_complete(file) == b"begun\n" + self.WHOLE
             wait_for(lambda: not is_alive(collector), "it ends with its last writer")
 
+    def test_krond_is_killed_before_it_has_read_what_the_collector_says(
+        self, tmp_path: Path
+    ) -> None:
+        with Keeper(tmp_path) as host:
+            host.write(
+                host.job("lost", UNTIL_GO, "echo lost"),
+                host.job("job", "echo begun", "until [ -e on ]; do sleep 0.02; done", "echo ended"),
+            )
+            pid = host.begin()
+            host.outputs.mkdir(0o750)
+            (host.outputs / directory_name(f"{host.config}:lost", "lost")).touch()
+            host.trigger("lost")
+            run_id = host.trigger("job")
+            host.file_of(run_id)
+            collector = host.collector()
+            os.kill(pid, signal.SIGSTOP)
+
+            def has_reported() -> bool:
+                pipes = [each for each in descriptors_of(collector) if each.startswith("pipe:")]
+                return len(pipes) == 1 and is_quiet(collector)
+
+            host.path("go").touch()
+            wait_for(has_reported, "it has reported")
+            os.kill(pid, signal.SIGKILL)
+            wait_for(lambda: not is_alive(pid), "krond is gone")
+            host.path("on").touch()
+            assert wait_for_text(host, run_id, b"begun\nended\n")
+            wait_for(lambda: not is_alive(collector), "it ends with its last pipe")
+            assert (host.state / "krond.out").read_bytes() == b""
+
     def test_a_collector_has_neither_the_lock_nor_the_socket_of_krond(self, tmp_path: Path) -> None:
         with Keeper(tmp_path) as host:
             host.write(host.job("job", "echo begun", UNTIL_GO))
@@ -250,17 +281,7 @@ def test_neither_krond_nor_its_collector_wakes_up_while_nothing_is_printed(tmp_p
         host.file_of(host.trigger("job"))
         collector = host.collector()
         host.ask("status")
-
-        def wakes() -> list[str]:
-            switches = [Path(f"/proc/{each}/status").read_text() for each in (pid, collector)]
-            return [text.partition("voluntary_ctxt_switches:")[2].split()[0] for text in switches]
-
-        def is_quiet() -> bool:
-            before = wakes()
-            time.sleep(0.7)
-            return wakes() == before
-
-        wait_for(is_quiet, "both sleep", 5)
+        wait_for(lambda: is_quiet(pid, collector), "both sleep", 5)
 
 
 def test_hostile_entries_cost_the_output_and_nothing_else(tmp_path: Path) -> None:
@@ -291,6 +312,18 @@ def test_outputs_are_never_in_the_state_directory(tmp_path: Path) -> None:
             done = host.command("start", "--config", str(host.config), "--output-dir", str(inside))
             assert done.returncode == 64
             assert "is in the state directory" in done.stderr
+
+
+def is_quiet(*pids: int) -> bool:
+    """Whether none of them wakes up for a while."""
+
+    def switches() -> list[str]:
+        texts = [Path(f"/proc/{pid}/status").read_text() for pid in pids]
+        return [text.partition("voluntary_ctxt_switches:")[2] for text in texts]
+
+    before = switches()
+    time.sleep(0.7)
+    return switches() == before
 
 
 def wait_for_growth(file: Path) -> None:

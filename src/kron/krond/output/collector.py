@@ -1,8 +1,9 @@
 """The collector: the one process that puts the outputs of all runs where they belong.
 
 krond sends it the reading ends of pipes and never looks at a byte of output itself. It has a
-session of its own, and ends when krond is gone and the last of its pipes is closed: so a krond that
-is killed, or stopped with its runs left alone, costs no output. It sleeps while no run prints.
+session of its own, and ends when krond sends nothing more and the last of its pipes is closed: so a
+krond that is killed, or stopped with its runs left alone, costs no output. Nor does anything that
+goes wrong with the output of another run. It sleeps while no run prints.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from contextlib import suppress
 from kron.core.frozen import Frozen
 from kron.krond.output.journald import JournalSink
 from kron.krond.output.retention import Retention, Sweeper
-from kron.krond.output.sinks import Relay, RunFile, SinkBase
+from kron.krond.output.sinks import Nowhere, Relay, RunFile, SinkBase
 from kron.krond.output.wire import LONGEST, MOST_DESCRIPTORS, Delivery, Report, Sink
 
 CONTROL = 0
@@ -41,7 +42,9 @@ class _Flow(Frozen):
 
 class Collector:
     def __init__(self, control: socket.socket, path: str, retention: Retention) -> None:
-        self._control: socket.socket | None = control
+        self._control = control
+        self._is_fed = True
+        """Whether krond may send more: it has neither ended nor retired this collector."""
         self._path = path
         self._sweeper = Sweeper(path, retention)
         self._epoll = select.epoll()
@@ -55,18 +58,21 @@ class Collector:
         """How many flows it can serve: each has up to three descriptors."""
 
     def serve(self) -> None:
-        while self._control is not None or self._flows:
+        while self._is_fed or self._flows:
             for descriptor, events in self._epoll.poll():
-                if self._control is not None and descriptor == self._control.fileno():
+                if descriptor == self._control.fileno():
                     self._receive()
-                elif flow := self._waiting.pop(descriptor, None):
-                    self._go_on(descriptor, flow)
-                elif flow := self._flows.get(descriptor):
-                    self._serve(flow, events)
+                elif flow := self._waiting.pop(descriptor, None) or self._flows.get(descriptor):
+                    try:
+                        self._serve(flow, descriptor, events)
+                    except Exception as error:  # it concerns one run of many
+                        self._give_up(flow, descriptor, error)
             self._listen_if_room()
 
-    def _serve(self, flow: _Flow, events: int) -> None:
-        if events & select.EPOLLIN:
+    def _serve(self, flow: _Flow, descriptor: int, events: int) -> None:
+        if descriptor != flow.pipe:
+            self._go_on(descriptor, flow)
+        elif events & select.EPOLLIN:
             flow.sink.take(flow.pipe)
             if flow.sink.waits_on >= 0:
                 self._wait(flow)
@@ -100,13 +106,23 @@ class Collector:
         if isinstance(sink, RunFile) and sink.is_made:
             self._sweeper.sweep(flow.delivery.directory)
 
+    def _give_up(self, flow: _Flow, descriptor: int, error: Exception) -> None:
+        """Drop the rest of an output that cannot be served: its run must neither wait nor fail."""
+        self._report_loss(flow.delivery, f"the rest of its output is lost: {error}")
+        with suppress(OSError):
+            self._epoll.unregister(descriptor)
+        if flow.pipe in self._flows:
+            self._flows[flow.pipe] = flow.replace(sink=Nowhere())
+            self._epoll.register(flow.pipe, select.EPOLLIN)
+
     def _receive(self) -> None:
-        assert self._control is not None
-        data, descriptors, flags, _ = socket.recv_fds(self._control, LONGEST, MOST_DESCRIPTORS)
-        if not data:  # krond has ended
+        try:
+            data, descriptors, flags, _ = socket.recv_fds(self._control, LONGEST, MOST_DESCRIPTORS)
+        except ConnectionResetError:
+            return  # krond has ended without reading all reports: what it has sent comes next
+        if not data:
             self._epoll.unregister(self._control)
-            self._control.close()
-            self._control = None
+            self._is_fed = False
             return
         delivery = Delivery.unpacked(data)
         if flags & socket.MSG_CTRUNC:
@@ -135,7 +151,7 @@ class Collector:
     def _listen_if_room(self) -> None:
         """Leave packets to another collector while this one has no descriptors for them."""
         has_room = len(self._flows) < self._most
-        if self._control is not None and has_room is not self._is_listening:
+        if self._is_fed and has_room is not self._is_listening:
             self._is_listening = has_room
             self._epoll.modify(self._control, select.EPOLLIN if has_room else 0)
 
@@ -144,9 +160,8 @@ class Collector:
         self._report(Report(text, delivery.namespace, delivery.job, delivery.period or None))
 
     def _report(self, report: Report) -> None:
-        if self._control is not None:
-            with suppress(OSError):  # krond is busy or gone
-                self._control.send(report.packed(), socket.MSG_DONTWAIT)
+        with suppress(OSError):  # krond is busy or gone
+            self._control.send(report.packed(), socket.MSG_DONTWAIT)
 
 
 def main(path: str, most: str, age_s: str) -> None:
