@@ -16,6 +16,7 @@ from kron.core.duration import SECOND_NS
 from kron.core.errors import KronError
 from kron.core.frozen import Frozen
 from kron.jobs.entry import Entry
+from kron.krond.backoff import Backoff
 from kron.krond.history.database import (
     COLUMNS,
     DATABASE,
@@ -94,8 +95,7 @@ class History:
         self._inode: int | None = None
         """Of the file that the connection has open."""
         self._timer: Timer | None = None
-        self._tries = 0
-        """How many writes have failed since the last one that did not."""
+        self._backoff = Backoff(FIRST_RETRY_NS, LONGEST_RETRY_NS)
         self._lost = 0
         """How many rows were dropped meanwhile."""
         self._is_logged = False
@@ -134,11 +134,7 @@ class History:
 
     def _write(self) -> None:
         self._timer = None
-        if self._attempt():
-            delay_ns = 0
-        else:
-            delay_ns = min(FIRST_RETRY_NS << min(self._tries, 10), LONGEST_RETRY_NS)
-            self._tries += 1
+        delay_ns = 0 if self._attempt() else self._backoff.next_ns()
         if self._rows:
             self._timer = self._timers.at(self._clock.monotonic_ns() + delay_ns, self._write)
 
@@ -233,7 +229,7 @@ class History:
         except (OSError, KronError) as failure:
             self._log(f"{path} is damaged and cannot be set aside: {failure}")
             return
-        self._tries = 0
+        self._backoff.reset()
         self._journal.event(Event.STATE_CORRUPT, file=path, set_aside=moved, error=error)
 
     def _log(self, error: str) -> None:
@@ -243,7 +239,8 @@ class History:
             self._journal.error("write the history", f"{error}; runs are not affected")
 
     def _report_recovery(self) -> None:
-        lost, self._lost, self._tries, self._is_logged = self._lost, 0, 0, False
+        self._backoff.reset()
+        lost, self._lost, self._is_logged = self._lost, 0, False
         if lost:
             self._journal.error("write the history", f"{lost:,} rows were dropped meanwhile")
 
