@@ -253,7 +253,7 @@ class TestKilled:
             host.write(
                 f'{NEVER} @policy(concurrency=allow) name=job command="echo begun" shell=true'
             )
-            host.begin("--output-keep", "1000")
+            pid = host.begin("--output-keep", "1000")
             host.run("job")
             first = host.collector()
             os.kill(first, signal.SIGSTOP)
@@ -263,6 +263,12 @@ class TestKilled:
             os.kill(first, signal.SIGCONT)
             for run_id in runs:
                 assert wait_for_text(host, run_id, b"begun\n")
+            wait_for(lambda: not is_alive(first), "it ends with its last pipe")
+            assert host.collectors() == [host.collector()]
+            wait_for(lambda: is_quiet(pid), "krond sleeps", 5)
+            host.has_no_zombie(pid)
+            (error,) = host.events("error")
+            assert "does not answer" in str(error["error"])
 
 
 def test_outputs_are_removed_by_their_number(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """Captures: krond's side of the outputs that it keeps. It starts the collector and feeds it.
 
-krond keeps the reading end of every pipe while its run goes on. So if the collector is killed, no
-run gets a broken pipe: it waits at most until another collector has the pipe. A collector that does
-not take packets for a while gets company. krond itself never waits for one.
+krond keeps the reading end of a pipe while its run goes on. So if the collector is killed, the run
+gets no broken pipe: it waits at most until another collector has the pipe. That holds for as many
+pipes as an eighth of the files that krond may open; the runs beyond that get SIGPIPE when they
+print. A collector that does not take packets for a while is retired, and another one gets those
+that come. krond itself never waits for one.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from errno import EAGAIN, ENOBUFS, ENOMEM, ETOOMANYREFS
 import kron
 from kron.core.duration import SECOND_NS
 from kron.jobs.task import Destination
+from kron.krond.backoff import Backoff
 from kron.krond.output.wire import LONGEST, Delivery, Report
 from kron.krond.poller import Poller
 from kron.krond.process.child import seal, search_path, sources, spawn
@@ -86,7 +89,7 @@ class Captures:
         self._held: dict[str, Capture] = {}
         self._unsent: deque[Capture] = deque()
         self._current: _Process | None = None
-        self._failures = 0
+        self._backoff = Backoff(FIRST_RETRY_NS, LONGEST_RETRY_NS)
         self._retry: Timer | None = None
         self._patience: Timer | None = None
         self._is_closing = False
@@ -145,7 +148,7 @@ class Captures:
         capture = self._unsent[0]
         try:
             socket.send_fds(process.control, [capture.delivery.packed()], capture.descriptors)
-        except BrokenPipeError:
+        except ConnectionError:
             return False  # it has ended, and `_ended` comes
         except OSError as error:
             if error.errno == EAGAIN:
@@ -158,6 +161,8 @@ class Captures:
             text = f"run {of.run_id}: its output is lost: {error.strerror}"
             self._log(Report(text, of.namespace, of.job, of.period or None))
             capture.is_over = True
+        else:
+            self._reset_backoff(process)
         self._unsent.popleft()
         capture.collector = process
         process.captures[capture.delivery.run_id] = capture
@@ -182,21 +187,30 @@ class Captures:
         self._poller.change(process.control.fileno(), select.EPOLLIN | events)
         if events:
             due_ns = self._clock.monotonic_ns() + PATIENCE_NS
-            self._patience = self._timers.at(due_ns, self._bring_another)
+            self._patience = self._timers.at(due_ns, lambda: self._replace(process))
 
-    def _bring_another(self) -> None:
-        self._patience = None
-        if self._unsent:
-            self._log(Report("the collector of outputs does not answer; krond starts another"))
-            self._current = None
-            self._send()
+    def _replace(self, process: _Process) -> None:
+        """Retire a collector that does not answer, so that it ends with the last of its pipes."""
+        if process is not self._current or not process.is_heard:
+            return  # it has ended meanwhile
+        self._log(Report("the collector of outputs does not answer; krond starts another"))
+        process.is_retired = True
+        process.control.shutdown(socket.SHUT_WR)
+        self._poller.change(process.control.fileno(), select.EPOLLIN)
+        self._current = None
+        self._send()
 
     def _again(self) -> None:
         """Try again after a while, which gets longer."""
-        delay_ns = min(FIRST_RETRY_NS << self._failures, LONGEST_RETRY_NS)
-        self._failures = min(self._failures + 1, 20)
-        due_ns = self._clock.monotonic_ns() + delay_ns
+        if self._current is not None:
+            self._wait_for(self._current, 0)  # it may have room, and that is not what is missing
+        due_ns = self._clock.monotonic_ns() + self._backoff.next_ns()
         self._retry = self._timers.at(due_ns, self._retried)
+
+    def _reset_backoff(self, process: _Process) -> None:
+        """A collector has worked, and for long: one that is broken may end with every packet."""
+        if self._clock.monotonic_ns() - process.began_ns >= LONGEST_RETRY_NS:
+            self._backoff.reset()
 
     def _retried(self) -> None:
         self._retry = None
@@ -225,11 +239,10 @@ class Captures:
 
     def _hearer(self, process: _Process) -> Callable[[int], None]:
         def hear(events: int) -> None:
-            if events & select.EPOLLOUT:
-                self._failures = 0
-                self._send()
-            elif not self._take_reports(process):
+            if events & ~select.EPOLLOUT and not self._take_reports(process):
                 self._forget(process)  # it ends: `_ended` comes
+            elif events & select.EPOLLOUT and process is self._current:
+                self._send()
 
         return hear
 
@@ -244,8 +257,8 @@ class Captures:
                     self._said.add(report.text)
         except BlockingIOError:
             return True
-        except OSError:  # it was killed before it had read everything
-            pass
+        except ConnectionResetError:  # it was killed before it had read everything
+            return self._take_reports(process)  # what it said before
         return False
 
     def _forget(self, process: _Process) -> None:
@@ -254,7 +267,10 @@ class Captures:
         self._poller.remove(process.control.fileno())
 
     def _ended(self, process: _Process) -> None:
-        """A collector was killed, or is broken: another one goes on with what it had."""
+        """A collector was killed, or is broken: another one goes on with what it had.
+
+        Or it was retired, and has nothing more to do.
+        """
         if process.is_heard:
             self._take_reports(process)
             self._forget(process)
@@ -268,17 +284,12 @@ class Captures:
         self._unsent.extendleft(reversed(left))
         if self._current is process:
             self._current = None
-        text = f"the collector of outputs was killed or is broken; it had {len(left)} active runs"
-        self._log(Report(text))
-        lived_ns = self._clock.monotonic_ns() - process.began_ns
-        if lived_ns > LONGEST_RETRY_NS:
-            self._failures = 0
+        if left or not process.is_retired:
+            had = f"it had {len(left)} active runs"
+            self._log(Report(f"the collector of outputs was killed or is broken; {had}"))
+        self._reset_backoff(process)
         if self._unsent and self._retry is None:
-            if self._failures:
-                self._again()
-            else:
-                self._failures = 1
-                self._send()
+            self._again()
 
     def _log(self, report: Report) -> None:
         self._journal.event(
@@ -302,6 +313,8 @@ class _Process:
         self.watched = -1
         self.is_heard = True
         """Whether its end of the connection is open."""
+        self.is_retired = False
+        """Another one gets what comes; this one serves what it has."""
         self.control, its_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             self.control.setblocking(False)
