@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from kron.core.frozen import Frozen
 from kron.jobs.source import FileAccess
+from kron.jobs.task import Destination, Output
 from kron.logs.event import Level
 from kron.logs.writer import Format
 from kron.runtime import DEFAULT_SLACK_S
@@ -34,11 +35,17 @@ class OutputSettings(Frozen):
     """How many outputs of a job are kept."""
     age_s: int = 30 * DAY_S
     is_default: bool = False
-    """Whether a run that does not say where its output goes has it kept, and not inherited.
+    """Whether an output is kept, and not inherited, unless its line says something else.
 
-    In the background krond has no output that a run could inherit, so there it holds for runs
-    that say `inherit` as well.
+    In the background krond has no output that a run could inherit, so there it also holds for a
+    line that says `inherit`.
     """
+
+    def resolved(self, output: Output | None) -> Output:
+        """Where an output goes, by what its line says."""
+        if output is not None and output.destination is not Destination.INHERIT:
+            return output
+        return Output(Destination.KEEP if self.is_default else Destination.INHERIT)
 
 
 class KrondSettings(Frozen):

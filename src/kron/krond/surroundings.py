@@ -20,6 +20,7 @@ from kron.krond.process.failure import StartError
 from kron.krond.process.launch import Launch, launch
 from kron.krond.process.output import open_output, open_syslog
 from kron.krond.run import PendingRun
+from kron.krond.settings import OutputSettings
 
 _OF_A_PERIOD = (b"KRON_PERIOD", b"KRON_CHOSEN")
 _PRIORITIES = {1: "cron.info", 2: "cron.err"}
@@ -44,14 +45,14 @@ class Surroundings:
         self._open_files = open_files
         self._env_files = EnvFiles()
         self._captures = captures
-        self._default = Output(captures.default if captures else Destination.INHERIT)
+        self._outputs = captures.settings if captures else OutputSettings()
         self._null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
 
     def start(self, pending: PendingRun, proof: str, now_s: int) -> tuple[int, list[int]]:
         """Start the process of a run: its pid, and those of the loggers that serve it."""
         task = pending.member.entry.task
         account = find_account(task.user, task.group)
-        streams = _Streams(pending, account, now_s, self._null, self._default)
+        streams = _Streams(pending, account, now_s, self._null, self._outputs)
         try:
             stdin, stdout, stderr = streams.open()
             env = self._environment_of(pending, account, now_s)
@@ -120,7 +121,7 @@ class _Streams:
         account: Account | None,
         now_s: int,
         null: int,
-        default: Output,
+        outputs: OutputSettings,
     ) -> None:
         self.loggers: list[int] = []
         self._pending = pending
@@ -128,7 +129,7 @@ class _Streams:
         self._account = account
         self._now_s = now_s
         self._null = null
-        self._default = default
+        self._outputs = outputs
         self._opened: dict[str, int] = {}
         self._captured: dict[str, tuple[Stream, list[int]]] = {}
         """The streams that are captured, each with the descriptors for the collector."""
@@ -178,15 +179,13 @@ class _Streams:
         return descriptor
 
     def _output(self, number: int, output: Output | None) -> int:
-        output = output or self._default
+        output = self._outputs.resolved(output)
         match output.destination:
             case Destination.KEEP:
                 return self._pipe("kept", Stream(Sink.FILE))
             case Destination.JOURNAL:
                 return self._pipe(f"journal {number}", Stream(Sink.JOURNAL, number == 2))
             case Destination.INHERIT:
-                if self._default.destination is Destination.KEEP:
-                    return self._pipe("kept", Stream(Sink.FILE))
                 return number if self._account is None else self._inherited(number)
             case Destination.DISCARD:
                 return self._null

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import kron
 from kron.core.errors import Code, KronError, did_you_mean, quoted
 from kron.core.instant import optional_text, to_text
-from kron.jobs.task import Destination, Output, Task
+from kron.jobs.task import Task
 from kron.krond.control.server import AWAITING, Connection, refusal
 from kron.krond.member import HostMember
 from kron.krond.result import signal_name
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     Answer = dict[str, object] | None
     """None: the answer comes later."""
-
-_INHERIT = Output(Destination.INHERIT)
 
 
 class Requests:
@@ -179,10 +177,9 @@ def job_status(member: HostMember) -> dict[str, object]:
 
 def _destinations(task: Task, outputs: OutputSettings) -> dict[str, object]:
     """Where the output of the next run goes, as a line would say it."""
-    inherited = Output(Destination.KEEP if outputs.is_default else Destination.INHERIT)
     return {
-        name: str(inherited if output in (None, _INHERIT) else output)
-        for name, output in (("stdout", task.stdout), ("stderr", task.stderr))
+        "stdout": str(outputs.resolved(task.stdout)),
+        "stderr": str(outputs.resolved(task.stderr)),
     }
 
 

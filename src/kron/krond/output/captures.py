@@ -20,7 +20,6 @@ from errno import EAGAIN, ENOBUFS, ENOMEM, ETOOMANYREFS
 
 import kron
 from kron.core.duration import SECOND_NS
-from kron.jobs.task import Destination
 from kron.krond.backoff import Backoff
 from kron.krond.output.wire import LONGEST, Delivery, Report
 from kron.krond.poller import Poller
@@ -79,7 +78,7 @@ class Captures:
         poller: Poller,
         processes: Processes,
     ) -> None:
-        self._settings = settings
+        self.settings = settings
         self._journal = journal
         self._clock = clock
         self.now_ns = clock.now_ns
@@ -95,11 +94,6 @@ class Captures:
         self._is_closing = False
         self._said: set[str] = set()
         """The reports that concern all runs, each logged once."""
-
-    @property
-    def default(self) -> Destination:
-        """Where the output of a run goes that does not say it."""
-        return Destination.KEEP if self._settings.is_default else Destination.INHERIT
 
     def add(self, capture: Capture) -> None:
         """Have the output of a run collected, whatever it takes."""
@@ -219,7 +213,7 @@ class Captures:
 
     def _start(self) -> _Process | None:
         try:
-            process = _Process(self._settings, self._clock.monotonic_ns())
+            process = _Process(self.settings, self._clock.monotonic_ns())
             if not self._is_closing:
                 self._watch(process)
         except (NotStarted, OSError) as error:
