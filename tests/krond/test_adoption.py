@@ -341,6 +341,22 @@ def test_after_a_reboot_an_intent_counts_as_executed_whatever_is_left_of_it(
         assert host.path("rebooted").read_text() == "ran\n"
 
 
+def test_after_a_reboot_a_manual_run_is_not_said_to_have_never_begun(tmp_path: Path) -> None:
+    """Nothing but the proof, which a reboot may lose, says in the moment after that it began."""
+    with Family(tmp_path) as host:
+        host.write(host.job("job", "sleep 60"))
+        host.start()
+        started = host.wait_for_run("started", host.trigger("job"))
+        host.kill()
+        os.killpg(int(started["pid"]), signal.SIGKILL)
+        run_id = str(started["run_id"])
+        host.proof(run_id).unlink()
+        host.rewrite(host.state_path("job"), lambda state: state.update(boot_id="before"))
+        host.start()
+        assert host.wait_for_run("exited", run_id)["reason"] == UNSEEN
+        assert host.row("job")["last"]["reason"] == UNSEEN
+
+
 class TestTwoIntents:
     """A krond was killed when two periods of a job were to start: there is one run at a time."""
 
