@@ -114,8 +114,12 @@ class ClusterEnrolment:
     def take_up(self, member: ClusterMember) -> None:
         """Begin to act for a member: find out what became of its runs, and step it."""
         now_ns = self._clock.now_ns()
-        self._scheduler.recover([(member, member.sightings())], now_ns)
+        is_new = member.ledger is None
+        if not is_new:
+            self._scheduler.recover([(member, member.sightings())], now_ns)
         self._scheduler.step([member], now_ns)
+        if is_new:  # a leader that never stored its ledger may have made Jobs all the same
+            self._scheduler.recover([(member, member.sightings())], now_ns)
 
     def _take_up(self, member: ClusterMember) -> None:
         if self.takes_up and self._may_act():
