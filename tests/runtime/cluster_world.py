@@ -27,9 +27,9 @@ from kron.kube.operator.operator import Operator
 from kron.kube.operator.settings import OperatorSettings
 from kron.kube.resource.run import read_run
 from kron.kube.resource.status import status_from_json
-from kron.testing.life import SLOW_S, Edit, Fault, FaultKind, Life
+from kron.testing.life import SLOW_S, Edit, Fault, FaultKind, Forget, Life, Remove, Trigger
 from kron.testing.loop import FakeTimer, VirtualLoop
-from kron.testing.world import SLACK_S, Began, Crash, Effects, World
+from kron.testing.world import REFUSED, SLACK_S, Began, Crash, Effects, World
 from tests.kube.operator.server import Object, Server, kronjob
 from tests.runtime.said import SilentJournal
 
@@ -91,6 +91,8 @@ class Line:
         self._check()
         if world.fails(FaultKind.START_FAILS):
             raise unavailable()
+        if world.fails(FaultKind.START_REFUSED):
+            raise ApiError(422, REFUSED, reason="Invalid")
         if world.fails(FaultKind.ARRIVES_LATE):
             world.arrive_later(lambda: world.server.create(resource, namespace, body))
             await asyncio.sleep(options["timeout_s"])
@@ -166,7 +168,9 @@ class Replica:
     def __init__(self, world: ClusterWorld, identity: str, lease: str) -> None:
         self.line = Line(world)
         self.timer = FakeTimer(world.clock)
-        self.journal = SilentJournal(world.clock, world.seen, world.effect_happened)
+        journal = SilentJournal(
+            world.clock, world.seen, world.effect_happened, lambda: self.line.is_cut
+        )
         world.loop.timers.append(self.timer)
         settings = OperatorSettings(
             identity=identity,
@@ -178,7 +182,7 @@ class Replica:
         operator = Operator(
             settings,
             cast("Client", self.line),
-            self.journal,
+            journal,
             Metrics(),
             world.clock,
             self.timer,
@@ -188,7 +192,6 @@ class Replica:
     def end(self, world: ClusterWorld) -> None:
         """Cut it off, and let what is left of it come to its end unheard."""
         self.line.is_cut = True
-        self.journal.is_silent = True
         self.task.cancel()
         self.task.add_done_callback(lambda _: world.loop.stop())
         while not self.task.done():
@@ -203,6 +206,8 @@ class Replica:
 class ClusterWorld(World):
     """A cluster with an operator, and at times with two that both lead."""
 
+    never_happens = (Remove, Trigger, Forget)
+
     def __init__(self, life: Life, effects: Effects) -> None:
         random.seed(life.seed)  # the operator's jitter
         super().__init__(life, effects)
@@ -211,6 +216,8 @@ class ClusterWorld(World):
         self._later: list[tuple[int, int, Callable[[], object]]] = []
         self._numbers = count()
         self._replicas: list[Replica] = []
+        self._under_way: list[Callable[[], Coroutine[Any, Any, object]]] = []
+        """Requests that arrive later."""
         self._has_crashed = False
         texts = [job.schedule for job in life.jobs]
         texts += [event.schedule for event in life.events if isinstance(event, Edit)]
@@ -231,7 +238,13 @@ class ClusterWorld(World):
             replica.end(self)
         self._replicas.clear()
         self.server.forget_watches()
-        self.server.objects["leases"].clear()  # as if it had run out meanwhile
+        self.server.objects["leases"].clear()  # as if it had run out meanwhile,
+        for request in self._under_way:  # and that takes longer than any request is under way
+            arriving = request()
+            with suppress(StopIteration, ApiError):
+                while True:
+                    arriving.send(None)
+        self._under_way.clear()
 
     def live_until(self, monotonic_ns: int) -> None:
         while not self._has_crashed and self.clock.monotonic_ns() < monotonic_ns:
@@ -243,8 +256,14 @@ class ClusterWorld(World):
         if self._has_crashed:
             raise Crash
 
-    def edit(self, name: str, schedule: str) -> None:
+    def write(self, name: str, schedule: str) -> None:
         self.server.edit(name, schedule=schedule)
+
+    def reload(self) -> None:
+        """It watches its KronJobs."""
+
+    def lose_power(self) -> None:
+        """Its Jobs run on other nodes."""
 
     def fault(self, fault: Fault) -> None:
         if fault.kind is FaultKind.TWO_LEADERS:
@@ -277,17 +296,19 @@ class ClusterWorld(World):
             self._has_crashed = True
             for replica in self._replicas:
                 replica.line.is_cut = True
-                replica.journal.is_silent = True
             self.loop.stop()
 
     def arrive_later(self, request: Callable[[], Coroutine[Any, Any, object]]) -> None:
         """A request is on its way, whatever becomes of who sent it."""
 
         async def arrive() -> None:
-            with suppress(ApiError):
-                await request()
-                self.effect_happened()
+            if request in self._under_way:
+                self._under_way.remove(request)
+                with suppress(ApiError):
+                    await request()
+                    self.effect_happened()
 
+        self._under_way.append(request)
         at_ns = self.clock.monotonic_ns() + round(LATE_S * SECOND_NS)
         self._at(at_ns, lambda: self.loop.create_task(arrive()))
 

@@ -9,32 +9,48 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from typing import cast
 
 from kron.core.duration import SECOND_NS
 from kron.engine.ledger import Ledger
 from kron.jobs.configuration import Configuration
 from kron.jobs.document import Document, read_document
 from kron.jobs.source import own_access
+from kron.krond.control.requests import Requests
+from kron.krond.control.server import Connection
 from kron.krond.daemon import Daemon
 from kron.krond.host import Host
 from kron.krond.notify import Notifier
-from kron.krond.process.failure import StartError
+from kron.krond.process.failure import StartError, StartStage, reason
 from kron.krond.run import PendingRun
-from kron.krond.settings import KrondSettings
-from kron.krond.state.errors import PersistenceError, StateCorrupt
+from kron.krond.settings import UNLIMITED_RUNS, KrondSettings
+from kron.krond.state.errors import PersistenceError
+from kron.krond.state.past import HISTORY
 from kron.krond.state.record import JobState, RunRecord
-from kron.krond.state.store import StateStore
+from kron.krond.state.schema import from_json
+from kron.krond.state.store import StateStore, file_name
 from kron.krond.surroundings import Surroundings
 from kron.krond.timers import Timers
 from kron.testing.clock import FakeClock
-from kron.testing.life import SLOW_S, FaultKind, Life
+from kron.testing.life import SLOW_S, FaultKind, Life, LivedJob
 from kron.testing.loop import FakePoller, FakeTimer
 from kron.testing.processes import FakeProcesses
-from kron.testing.world import SLACK_S, Began, Effects, StoreError, World
+from kron.testing.world import (
+    REFUSED,
+    SLACK_S,
+    Began,
+    BeganManually,
+    Effects,
+    Kept,
+    KeptEnd,
+    Lasted,
+    StoreError,
+    World,
+)
 from tests.runtime.said import SilentJournal
 
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
@@ -51,30 +67,32 @@ def store_errors() -> Iterator[None]:
 
 
 class CountedStore(StateStore):
-    """krond's store. Every change on disk is an effect."""
+    """krond's store. Every change on disk is an effect. Where nothing has room, files can go."""
 
-    def watch(self, world: HostWorld) -> None:
-        self._world = world
+    _world: HostWorld
 
     def commit(self, states: Sequence[JobState], *, quickly: bool = False) -> None:
         self._world.effects.check()
-        if states and self._world.fails(FaultKind.STORE_FAILS):
-            raise PersistenceError("no room", OSError(errno.ENOSPC, "no room"))
-        if states and self._world.fails(FaultKind.STORE_SLOW):
+        if not states:
+            return
+        self._check_room()
+        if self._world.fails(FaultKind.STORE_SLOW):
             self._world.clock.advance(SLOW_S)
         super().commit(states, quickly=quickly)
-        if states:
-            self._world.effects.happened()
+        self._world.effects.happened()
 
     def write_back(self) -> None:
         self._world.effects.check()
         is_something = bool(self._replacer._bundled or self._replacer._replaced)
+        if self._replacer._bundled:
+            self._check_room()
         super().write_back()
         if is_something:
             self._world.effects.happened()
 
     def note_run(self, run: RunRecord) -> None:
         self._world.effects.check()
+        self._check_room()
         super().note_run(run)
         self._world.effects.happened()
 
@@ -83,11 +101,30 @@ class CountedStore(StateStore):
         super().remove_proof(run_id)
         self._world.effects.happened()
 
+    def stored(self, identity: str) -> JobState | None:
+        """What the next krond would load; nothing on disk changes by that."""
+        name = file_name(identity)
+        try:
+            return _state(self._replacer._bundled.get(name) or self.directory.read(name))
+        except FileNotFoundError:
+            return None
+
+    def _check_room(self) -> None:
+        if self._world.fails(FaultKind.STORE_FAILS):
+            raise PersistenceError("no room", OSError(errno.ENOSPC, "no room"))
+
     def abandon(self) -> None:
         """What the kernel does for a process that was killed."""
         os.close(self._lock._descriptor)
         self._runs.close()
         self.directory.close()
+
+
+def _watched_by(world: HostWorld) -> type[CountedStore]:
+    class WatchedStore(CountedStore):
+        _world = world
+
+    return WatchedStore
 
 
 class TableLauncher(Surroundings):
@@ -102,21 +139,17 @@ class TableLauncher(Surroundings):
         world.effects.check()
         if world.fails(FaultKind.START_FAILS):
             raise StartError("no room for a process", for_good=False)
-        os.close(os.open(proof, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        name, record = pending.member.entry.name, pending.record
-        assert record.nominal_s is not None
-        assert record.chosen_s is not None
-        began = Began(
-            name,
-            record.nominal_s,
-            record.chosen_s,
-            now_s,
-            world.processes.active(name),
-        )
-        world.seen.began.append(began)
-        pid = world.processes.start(name, pending.run_id, world.takes_s[name])
-        world.effects.happened()
-        return pid, []
+        if world.fails(FaultKind.START_REFUSED):
+            raise StartError(REFUSED)
+        if world.fails(FaultKind.STORE_FAILS):
+            error = StartError("no room for a proof", for_good=False)
+            error.state_error = errno.ENOSPC
+            raise error
+        try:
+            os.close(os.open(proof, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except FileExistsError:
+            raise StartError(reason(StartStage.PROOF, errno.EEXIST)) from None
+        return world.start(pending.member.entry.name, pending.record, now_s), []
 
 
 class TablePoller(FakePoller):
@@ -124,9 +157,14 @@ class TablePoller(FakePoller):
 
     def __init__(self, clock: FakeClock, timer: FakeTimer, processes: FakeProcesses) -> None:
         super().__init__(clock, timer)
+        self.requests: list[Callable[[], None]] = []
+        """What the next wait wakes up for, before anything else."""
         self._processes = processes
 
     def wait(self, timeout_s: float | None) -> list[tuple[Callable[[int], None], int]]:
+        if self.requests:
+            request = self.requests.pop()
+            return [(lambda _: request(), 0), *self._ready()]
         ends_ns = self._processes.next_end_ns()
         if ends_ns is not None:
             left_s = max(0, ends_ns - self._clock.monotonic_ns()) / SECOND_NS
@@ -142,22 +180,29 @@ class HostWorld(World):
     def __init__(self, life: Life, effects: Effects) -> None:
         super().__init__(life, effects)
         self.processes = FakeProcesses(self.clock)
+        self._life = life
+        self._jobs = {job.name: job for job in life.jobs}
         self._texts = {job.name: job.schedule for job in life.jobs}
         self._directory = tempfile.mkdtemp(prefix="kron-life-", dir=MEMORY)
         self._settings = KrondSettings(
-            state_dir=f"{self._directory}/state", access=own_access(), slack_s=SLACK_S
+            state_dir=f"{self._directory}/state",
+            access=own_access(),
+            slack_s=SLACK_S,
+            clock_hold_s=0,  # lives are shorter than any hold
+            most_running=life.most_running or UNLIMITED_RUNS,
         )
+        self._store_class = _watched_by(self)
         self._store: CountedStore | None = None
 
     def boot(self) -> None:
         self.effects.is_crashed = False
         self.processes.pass_time()
-        journal = SilentJournal(self.clock, self.seen, self.effects.happened)
+        effects = self.effects
+        journal = SilentJournal(self.clock, self.seen, effects.happened, lambda: effects.is_crashed)
         with store_errors():
-            store = CountedStore.open(self._settings.state_dir)
+            store = self._store_class.open(self._settings.state_dir)
             assert isinstance(store, CountedStore)
             self._store = store
-            store.watch(self)
             self._timer = FakeTimer(self.clock)
             self._poller = TablePoller(self.clock, self._timer, self.processes)
             self._launcher = TableLauncher(self)
@@ -192,11 +237,33 @@ class HostWorld(World):
                     self._poller.oversleeps_s = stopped_ns / SECOND_NS
                 self._daemon.turn()
 
-    def edit(self, name: str, schedule: str) -> None:
+    def write(self, name: str, schedule: str) -> None:
         self._texts[name] = schedule
-        with store_errors():
-            refused = self._daemon.reload()
-        assert not refused or "when it goes on" in refused  # a pause
+        if not schedule:
+            del self._texts[name]
+
+    def reload(self) -> None:
+        self._ask("reload", self._insist)
+
+    def trigger(self, name: str) -> None:
+        def hear(answer: Mapping[str, object]) -> None:
+            if answer["ok"]:
+                self.seen.accepted.append((name, str(answer["run_id"])))
+
+        self._ask("trigger", hear, name)
+
+    def forget(self, name: str) -> None:
+        if name in self._texts:
+            self._ask("forget", self._insist, name)
+
+    def lose_power(self) -> None:
+        """Proofs are not synced: they are lost, or empty, or there."""
+        self.processes.reboot()
+        for proof in Path(f"{self._settings.state_dir}/runs").iterdir():
+            if self._life.seed % 3 == 0:
+                proof.unlink()
+            elif self._life.seed % 3 == 1:
+                proof.write_bytes(b"")
 
     def jump(self, by_s: int) -> None:
         super().jump(by_s)
@@ -208,23 +275,82 @@ class HostWorld(World):
         return f"{CONFIG}:{name}"
 
     def stored(self, name: str) -> Ledger | None:
-        if self._store is None:
-            return None
-        is_crashed, self.effects.is_crashed = self.effects.is_crashed, False  # we look, not krond
-        state = self._store.load(self.identity(name))
-        self.effects.is_crashed = is_crashed
-        assert not isinstance(state, StateCorrupt), state
+        state = None if self._store is None else self._store.stored(self.identity(name))
         return None if state is None else state.ledger
+
+    def kept(self, name: str) -> Kept | None:
+        state = None if self._store is None else self._store.stored(self.identity(name))
+        if state is None:
+            return None
+        history = state.past.history
+        ended = [KeptEnd(end.nominal_s, end.run_id, end.outcome, end.reason) for end in history]
+        active = frozenset(record.run_id for record in state.active)
+        now_ns = self.clock.monotonic_ns()  # krond may not have noticed an end in this very moment
+        is_busy = any(each.job == name and each.ends_ns >= now_ns for each in self.processes.all)
+        return Kept(tuple(ended), active, len(history) == HISTORY, is_busy)
+
+    def lasted(self) -> list[Lasted]:
+        now_ns = self.clock.monotonic_ns()
+        return [
+            Lasted(each.job, each.run_id, (min(each.ends_ns, now_ns) - each.began_ns) // SECOND_NS)
+            for each in self.processes.all
+        ]
 
     def close(self) -> None:
         super().close()
         shutil.rmtree(self._directory)
 
+    # What krond meets
+
+    def start(self, name: str, record: RunRecord, now_s: int) -> int:
+        """A process begins: its pid."""
+        others = self.processes.active(name)
+        if record.nominal_s is None:
+            self.seen.began_manually.append(BeganManually(name, record.run_id, others))
+        else:
+            period = record.nominal_s, record.chosen_s
+            self.seen.began.append(Began(name, *period, now_s, others, self.seen.era(name)))
+        job = self._jobs[name]
+        process = self.processes.start(name, record.run_id, job.takes_s)
+        process.ignores_term = job.ignores_term
+        self.seen.most_running = max(self.seen.most_running, self.processes.active())
+        self.effects.happened()
+        return process.pid
+
+    def _ask(
+        self, command: str, hear: Callable[[Mapping[str, object]], None], job: str = ""
+    ) -> None:
+        """Have krond deal with a request in a turn of its own, as it comes by the socket."""
+
+        def ask() -> None:
+            request = {"command": command, "job": job}
+            answer = Requests(self._daemon).answer(request, cast("Connection", None))
+            assert answer is not None, "only who waits for a run has no answer yet"
+            hear(answer)
+
+        self._poller.requests.append(ask)
+        with store_errors():
+            self._daemon.turn()
+
+    def _insist(self, answer: Mapping[str, object]) -> None:
+        """What is refused for want of room is done by a krond that is started again."""
+        if not answer["ok"]:
+            assert self.fails(FaultKind.STORE_FAILS), answer
+            raise StoreError(str(answer["error"]))
+
     def _read(self) -> Configuration:
-        return Configuration((_document(tuple(self._texts.items())),))
+        jobs = [(self._jobs[name], text) for name, text in self._texts.items()]
+        return Configuration((_document(tuple(jobs)),))
+
+
+_state = lru_cache(maxsize=64)(from_json)
 
 
 @lru_cache(maxsize=64)
-def _document(texts: tuple[tuple[str, str], ...]) -> Document:
-    lines = [f"{text} name={name} command=/bin/true" for name, text in texts]
+def _document(jobs: tuple[tuple[LivedJob, str], ...]) -> Document:
+    lines = [f"{text} name={job.name} {_timeout(job)} command=/bin/true" for job, text in jobs]
     return read_document("\n".join(lines).encode(), CONFIG)
+
+
+def _timeout(job: LivedJob) -> str:
+    return "" if job.timeout_s is None else f"timeout={job.timeout_s}s"

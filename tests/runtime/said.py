@@ -10,28 +10,38 @@ from kron.logs.event import Component, Event, Level
 from kron.logs.journal import Journal
 from kron.logs.record import Value
 from kron.testing.clock import FakeClock
-from kron.testing.world import Said, Seen
+from kron.testing.world import Exited, Said, Seen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from kron.runtime.ports import LoggedJob
+
+    Line = TypeVar("Line")
 
 
 class SilentJournal(Journal):
-    """Periods that ended without a run go into what was seen; all else is dropped.
+    """How periods and runs ended goes into what was seen; all else is dropped.
 
-    `happened` is called for each: people have read it, so a crash cannot undo it.
+    `happened` is called for each end without a run: people have read it, so a crash cannot undo it.
+    `is_gone`: the journal's program has crashed, so nobody hears what it still says.
     """
 
-    def __init__(self, clock: FakeClock, seen: Seen, happened: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        clock: FakeClock,
+        seen: Seen,
+        happened: Callable[[], None],
+        is_gone: Callable[[], bool],
+    ) -> None:
         # Not the journal's own: it would open a file.
         self.path, self.lost = "", 0
         self._clock, self._held = clock, None
         self._seen = seen
         self._happened = happened
+        self._is_gone = is_gone
         self.errors: list[str] = []
-        self.is_silent = False
-        """Its program is gone: nobody hears what it still says."""
 
     def event(
         self,
@@ -44,6 +54,11 @@ class SilentJournal(Journal):
     ) -> None:
         if event is Event.ERROR:
             self.errors.append(str(values.get("error")))
+        elif event is Event.EXITED:
+            period = values["period"]
+            nominal_s = None if period is None else from_text(str(period))
+            exited = Exited(str(values["name"]), nominal_s, str(values["run_id"]))
+            self._do(lambda: self._seen.exited.append(exited))
 
     def reopen(self) -> None:
         """Nothing is open."""
@@ -51,12 +66,11 @@ class SilentJournal(Journal):
     def decisions(
         self, entry: LoggedJob, decisions: Iterable[Decision], *, schedule_text: str = ""
     ) -> None:
-        if not self.is_silent:
-            self._seen.decided.update(decisions)
+        decided = list(decisions)
+        self._do(lambda: self._seen.decided.update(decided))
 
     def trigger(self, entry: LoggedJob, nominal_s: int, chosen_s: int, now_s: int) -> None:
-        if not self.is_silent:
-            self._seen.triggered.add((entry.name, nominal_s))
+        self._do(lambda: self._seen.triggered.add((entry.name, nominal_s)))
 
     def skipped(self, entry: LoggedJob, period: str, *, active_job: str) -> None:
         self._say(entry, period, "skipped", "", None)
@@ -72,12 +86,11 @@ class SilentJournal(Journal):
         count: int | None = None,
         first_period: str | None = None,
     ) -> None:
-        if count is not None and not self.is_silent:
-            first_s = from_text(first_period or period)
-            self._seen.said_many.append((entry.name, first_s, from_text(period)))
-            self._happened()
         if count is None:
             self._say(entry, period, "missed", reason, chosen_s, now_s)
+        else:
+            many = entry.name, from_text(first_period or period), from_text(period)
+            self._do(lambda: self._hear(self._seen.said_many, many))
 
     def _say(
         self,
@@ -88,8 +101,13 @@ class SilentJournal(Journal):
         chosen_s: int | None,
         now_s: int = 0,
     ) -> None:
-        if self.is_silent:
-            return
-        nominal_s = from_text(period)
-        self._seen.said.append(Said(entry.name, nominal_s, outcome, reason, now_s, chosen_s))
+        nominal_s, era = from_text(period), self._seen.era(entry.name)
+        said = Said(entry.name, nominal_s, outcome, reason, now_s, chosen_s, era)
+        self._do(lambda: self._hear(self._seen.said, said))
+
+    def _hear(self, heard: list[Line], line: Line) -> None:
+        heard.append(line)
         self._happened()
+
+    def _do(self, write: Callable[[], None]) -> None:
+        super()._do(lambda: None if self._is_gone() else write())

@@ -18,10 +18,12 @@ from kron.engine.job import Job
 from kron.engine.ledger import Intent, Ledger
 from kron.engine.recovery import Conclude, Evidence, Sighting
 from kron.engine.storage import ledger_from_json, ledger_to_json
+from kron.krond.daemon import FORGOTTEN
+from kron.krond.enrolment import REMOVED
 from kron.runtime.scheduler import Scheduler
 from kron.runtime.tracked import Pending, TrackedJob
-from kron.testing.life import SLOW_S, FaultKind, Life
-from kron.testing.world import SLACK_S, Began, Effects, Said, StoreError, World
+from kron.testing.life import SLOW_S, FaultKind, Life, Trigger
+from kron.testing.world import REFUSED, SLACK_S, Began, Effects, Exited, Said, StoreError, World
 
 
 class MemoryRun(Pending):
@@ -100,8 +102,16 @@ class MemoryAdapter:
         if self.world.fails(FaultKind.STORE_SLOW):
             self.world.clock.advance(SLOW_S)
         self.world.ledgers |= texts
+        self.world.boots |= dict.fromkeys(texts, self.world.boot_number)
         self.world.effects.happened()
         return True
+
+    def retire(self, name: str) -> None:
+        """Store that a job was removed while the adapter was down."""
+        ledger = self.world.stored(name)
+        if ledger is not None and ledger.schedule:
+            self.world.ledgers[name] = json.dumps(ledger_to_json(ledger.retired()))
+            self.world.effects.happened()
 
     def flush(self) -> bool:
         self.commit(list(self._changed.values()))
@@ -129,6 +139,8 @@ class MemoryAdapter:
                 continue  # given up
             if self.world.now_s > pending.latest_s:
                 self.give_up(job, pending, Outcome.MISSED, LATE)
+            elif self.world.fails(FaultKind.START_REFUSED):
+                self.give_up(job, pending, Outcome.MISSED, REFUSED)
             elif self.world.fails(FaultKind.START_FAILS):
                 self._line.append((job, pending))
                 self.retry_ns = self.world.clock.monotonic_ns() + SECOND_NS
@@ -148,6 +160,9 @@ class MemoryAdapter:
     def conclude(self, job: MemoryJob, end: Conclude) -> None:
         if end.outcome is not Outcome.EXECUTED:
             self._say_later(job, end.intent, end.outcome, end.reason)
+        else:
+            exited = Exited(job.name, end.intent.nominal_s, end.intent.run_id)
+            self._unsaid.append(lambda: self.world.seen.exited.append(exited))
 
     def _say_later(self, job: MemoryJob, intent: Intent, outcome: Outcome, reason: str) -> None:
         period = intent.nominal_s, intent.chosen_s
@@ -186,9 +201,14 @@ class MemoryAdapter:
 class MemoryWorld(World):
     """The adapter in memory, and what survives it."""
 
+    never_happens = (Trigger,)
+
     def __init__(self, life: Life, effects: Effects) -> None:
         super().__init__(life, effects)
         self.ledgers: dict[str, str] = {}
+        self.boots: dict[str, int] = {}
+        """In which boot of the host each ledger was written."""
+        self.boot_number = 0
         self._texts = {job.name: job.schedule for job in life.jobs}
         self._runs: list[MemoryRun] = []
 
@@ -199,6 +219,8 @@ class MemoryWorld(World):
         self._scheduler: Scheduler[MemoryJob, MemoryRun] = Scheduler(
             adapter, adapter, adapter, adapter, self.clock, slack_s=SLACK_S
         )
+        for name in [name for name in self.ledgers if name not in self._texts]:
+            adapter.retire(name)
         self._jobs = {name: MemoryJob(name, text, adapter) for name, text in self._texts.items()}
         for name, job in self._jobs.items():
             job.load(self.stored(name))
@@ -224,20 +246,45 @@ class MemoryWorld(World):
                 naps_ns.append(self._adapter.retry_ns - now_ns)
             self.clock.advance_ns(max(min(naps_ns), self.stopped_ns()))
             for run in self._pass_ends():
-                self._adapter.changed(self._jobs[run.name])  # with its end, that it began is stored
+                if run.name in self._jobs:  # with its end, that it began is stored
+                    self._adapter.changed(self._jobs[run.name])
             self._turn()
 
-    def edit(self, name: str, schedule: str) -> None:
-        job = self._jobs[name]
-        before = job.job.schedule.policy.suspend
-        now_ns = self.clock.now_ns()
-        self._turn()  # what came due before the edit is dealt with as it was planned
+    def write(self, name: str, schedule: str) -> None:
         self._texts[name] = schedule
-        job.configure(schedule)
-        if before != job.job.schedule.policy.suspend:
-            self._scheduler.suspended(job, suspend=not before)
-        self._scheduler.step([job], now_ns)
+        if not schedule:
+            del self._texts[name]
+
+    def reload(self) -> None:
+        self._turn()  # what came due before the edit is dealt with as it was planned
+        now_ns = self.clock.now_ns()
+        for name in [name for name in self._jobs if name not in self._texts]:
+            job = self._jobs.pop(name)
+            self._scheduler.give_up(job, REMOVED)
+            job.retire()
+            self._scheduler.queue.put(job, None)
         self._adapter.flush()
+        for name, text in self._texts.items():
+            if name in self._jobs:
+                self._edit(self._jobs[name], text)
+            else:
+                self._jobs[name] = MemoryJob(name, text, self._adapter)
+                self._jobs[name].load(self.stored(name))
+        self._scheduler.step(self._jobs.values(), now_ns)
+        self._adapter.flush()
+
+    def forget(self, name: str) -> None:
+        if job := self._jobs.get(name):
+            self._scheduler.give_up(job, FORGOTTEN)
+            now_ns = self.clock.now_ns()
+            job.forget(now_ns // SECOND_NS)
+            self._scheduler.step([job], now_ns)
+            self._adapter.flush()
+
+    def lose_power(self) -> None:
+        """Of its runs nothing is left, not even that they began."""
+        self.boot_number += 1
+        self._runs.clear()
 
     def jump(self, by_s: int) -> None:
         self.clock.jump(by_s)
@@ -263,16 +310,25 @@ class MemoryWorld(World):
             for other in self.active(run.name):
                 other.ends_ns = now_ns
             self._pass_ends()
-        others, chosen_s = len(self.active(run.name)), run.intent.chosen_s
-        self.seen.began.append(Began(run.name, run.nominal_s, chosen_s, self.now_s, others))
+        others = len(self.active(run.name))
+        period = run.nominal_s, run.intent.chosen_s
+        era = self.seen.era(run.name)
+        self.seen.began.append(Began(run.name, *period, self.now_s, others, era))
         run.ends_ns = now_ns + self.takes_s[run.name] * SECOND_NS
         self._runs.append(run)
         self.effects.happened()
 
     def say(self, name: str, nominal_s: int, chosen_s: int, outcome: Outcome, reason: str) -> None:
         """People read that a period ended without a run."""
-        self.seen.said.append(Said(name, nominal_s, outcome.value, reason, self.now_s, chosen_s))
+        said = Said(name, nominal_s, outcome.value, reason, self.now_s, chosen_s)
+        self.seen.said.append(said.replace(era=self.seen.era(name)))
         self.effects.happened()
+
+    def _edit(self, job: MemoryJob, schedule: str) -> None:
+        before = job.job.schedule.policy.suspend
+        job.configure(schedule)
+        if before != job.job.schedule.policy.suspend:
+            self._scheduler.suspended(job, suspend=not before)
 
     def _turn(self) -> None:
         now_ns = self.clock.now_ns()
@@ -289,4 +345,10 @@ class MemoryWorld(World):
         return ended
 
     def _sightings(self, name: str) -> list[Sighting]:
+        ledger = self.stored(name)
+        if ledger is not None and self.boots[name] != self.boot_number:
+            return [
+                Sighting(intent.run_id, intent.nominal_s, intent.chosen_s, Evidence.REBOOTED)
+                for intent in ledger.starting
+            ]
         return [run.sighting for run in self._runs if run.name == name]

@@ -14,39 +14,62 @@ from kron.core.duration import SECOND_NS
 from kron.krond.process.processes import Processes
 from kron.testing.clock import FakeClock
 
-_BOOT_ID = "0b3c1e50-1111-4222-8333-444455556666"
+_TICK_NS = SECOND_NS // 100
+_BOOT_ID = "0b3c1e50-1111-4222-8333-{:012}"
 
 
 class FakeProcess:
     """One process, which is its own group."""
 
-    def __init__(self, pid: int, job: str, run_id: str, ticks: int, ends_ns: int) -> None:
+    def __init__(self, pid: int, job: str, run_id: str, began_ns: int, ends_ns: int) -> None:
         self.pid = pid
         self.job = job
         self.run_id = run_id
-        self.ticks = ticks
+        self.ticks = 0
+        self.began_ns = began_ns
         self.ends_ns = ends_ns
         """When it ends by itself, by the monotonic clock."""
+        self.ignores_term = False
+        self.ended_by: signal.Signals | None = None
         self.is_over = False
         self.watched: list[int] = []
 
 
 class FakeProcesses(Processes):
     def __init__(self, clock: FakeClock) -> None:
+        self.all: list[FakeProcess] = []
+        """Those of earlier boots, too."""
         self._clock = clock
         self._table: dict[int, FakeProcess] = {}
+        self._boots = 0
+        self._boot_ns = 0
+        """When the host was booted, by the monotonic clock, which goes on here."""
 
-    def start(self, job: str, run_id: str, takes_s: int) -> int:
-        """A process begins: its pid."""
-        pid = 1000 + len(self._table)
+    def start(self, job: str, run_id: str, takes_s: int) -> FakeProcess:
+        """A process begins."""
         now_ns = self._clock.monotonic_ns()
         ends_ns = now_ns + takes_s * SECOND_NS
-        self._table[pid] = FakeProcess(pid, job, run_id, now_ns // 10_000_000, ends_ns)
-        return pid
+        process = FakeProcess(1000 + len(self._table), job, run_id, now_ns, ends_ns)
+        process.ticks = (now_ns - self._boot_ns) // _TICK_NS
+        self._table[process.pid] = process
+        self.all.append(process)
+        return process
 
-    def active(self, job: str) -> int:
-        """How many processes of a job run."""
-        return sum(each.job == job and not each.is_over for each in self._table.values())
+    def reboot(self) -> None:
+        """Nothing that ran goes on, and process ids are given again."""
+        self.lose_watchers()
+        now_ns = self._clock.monotonic_ns()
+        for process in self._table.values():
+            process.ends_ns = min(process.ends_ns, now_ns)
+        self.pass_time()
+        self._table.clear()
+        self._boots += 1
+        self._boot_ns = now_ns
+
+    def active(self, job: str = "") -> int:
+        """How many processes of a job, or of all jobs, run."""
+        running = [each for each in self._table.values() if not each.is_over]
+        return sum(each.job == job or not job for each in running)
 
     def next_end_ns(self) -> int | None:
         """When the next process ends by itself."""
@@ -72,7 +95,7 @@ class FakeProcesses(Processes):
     # What krond sees
 
     def boot_id(self) -> str:
-        return _BOOT_ID
+        return _BOOT_ID.format(self._boots)
 
     def watch(self, pid: int) -> int:
         process = self._table[pid]
@@ -82,17 +105,21 @@ class FakeProcesses(Processes):
         return descriptor
 
     def reap(self, pid: int) -> tuple[int | None, int | None]:
-        """All of them end well."""
-        assert self._table[pid].is_over, "only an ended process is reaped"
-        return 0, None
+        """All of them end well, but for those that were stopped."""
+        process = self._table[pid]
+        assert process.is_over, "only an ended process is reaped"
+        return (0, None) if process.ended_by is None else (None, process.ended_by)
 
     def reap_if_ended(self, pid: int) -> None:
         """Nobody waits for these."""
 
     def signal_group(self, group: int, number: signal.Signals) -> None:
-        """A process that is asked to end does so at once."""
-        if number in (signal.SIGTERM, signal.SIGKILL):
-            self._table[group].ends_ns = self._clock.monotonic_ns()
+        """A process that is asked to end does so at once, unless it takes no notice."""
+        process = self._table[group]
+        fatal = (signal.SIGKILL,) if process.ignores_term else (signal.SIGTERM, signal.SIGKILL)
+        if number in fatal and not process.is_over:
+            process.ended_by = number
+            process.ends_ns = self._clock.monotonic_ns()
             self.pass_time()
 
     def start_ticks(self, pid: int) -> int | None:
@@ -100,7 +127,7 @@ class FakeProcesses(Processes):
         return None if process is None else process.ticks
 
     def age_ns(self, ticks: int) -> int:
-        return self._clock.monotonic_ns() - ticks * 10_000_000
+        return self._clock.monotonic_ns() - self._boot_ns - ticks * _TICK_NS
 
     def is_alive(self, pid: int, ticks: int) -> bool:
         process = self._table.get(pid)

@@ -1,7 +1,8 @@
-"""The promises: what has to hold of a life, judged by what was seen of it from outside."""
+"""The promises: what has to hold of the periods of a life, judged by what was seen from outside."""
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
 
@@ -14,13 +15,27 @@ from kron.engine.actions import SUPERSEDED, SUSPENDED, Outcome
 from kron.engine.job import Job
 from kron.engine.ledger import Ledger
 from kron.engine.survey import survey
-from kron.testing.life import SLOW_S, START_S, Edit, FaultKind, Life
-from kron.testing.world import SLACK_S, Began, Said, Seen, World
+from kron.krond.daemon import FORGOTTEN
+from kron.krond.enrolment import REMOVED
+from kron.krond.process.failure import StartStage, reason
+from kron.testing.life import (
+    MANY_JOBS,
+    SLOW_S,
+    START_S,
+    Edit,
+    FaultKind,
+    Life,
+)
+from kron.testing.run_promises import broken_for_runs
+from kron.testing.world import REFUSED, SLACK_S, Began, Said, Seen, World
 
 RECENT_S = 40
 """What came due as recently as this may still be under way when a life ends."""
 MOST_EFFECTS_A_SECOND = 1
 """Far more than any life needs; a loop that does not come to rest has more."""
+
+
+_STARTED_BEFORE = reason(StartStage.PROOF, errno.EEXIST)
 
 
 class BrokenPromiseError(AssertionError):
@@ -34,26 +49,36 @@ def check(of: Life, world: World) -> None:
 
 
 def _problems(of: Life, world: World) -> Iterator[str]:
-    yield from _twice("started", world.seen.began)
+    yield from _twice("started", world.seen.began, world.seen)
     yield from _ends(of, world.seen)
+    yield from _owed_to_nobody(of, world.seen)
     yield from _unheard(of, world)
     yield from _late(of, world.seen)
     yield from _skipped(of, world)
-    yield from _explained(world.seen)
+    yield from _explained(of, world.seen)
     yield from _together(of, world.seen)
     yield from _left_over(of, world)
+    yield from broken_for_runs(of, world)
     most = (of.lasts_s + of.last_look_s) * MOST_EFFECTS_A_SECOND * len(of.jobs) + 50
     if world.effects.count > most:
         yield f"{world.effects.count} effects, more than {most}"
 
 
-def _twice(what: str, events: Iterable[Began | Said]) -> Iterator[str]:
+def _twice(what: str, events: Iterable[Began | Said], seen: Seen) -> Iterator[str]:
     """At most one start, and one end without a run, for each job and period."""
-    first: dict[tuple[str, int], Began | Said] = {}
+    last: dict[tuple[str, int], Began | Said] = {}
     for event in events:
-        before = first.setdefault((event.name, event.nominal_s), event)
-        if before is not event:
+        before = last.get((event.name, event.nominal_s))
+        if before is not None and not _is_forgotten(before, event, seen):
             yield f"{_period(event)} {what} twice: {before} and {event}"
+        last[event.name, event.nominal_s] = event
+
+
+def _is_forgotten(before: Began | Said, after: Began | Said, seen: Seen) -> bool:
+    """Whether the job was forgotten in between, when the period was still to come."""
+    forgotten_s = seen.forgotten.get(after.name, [])[before.era : after.era]
+    # An announcement of a skip does not say when the period was due.
+    return any(after.chosen_s is None or at_s < after.chosen_s for at_s in forgotten_s)
 
 
 def _ends(of: Life, seen: Seen) -> Iterator[str]:
@@ -63,11 +88,32 @@ def _ends(of: Life, seen: Seen) -> Iterator[str]:
     """
     if of.has(FaultKind.TWO_LEADERS):
         return
-    started = {(began.name, began.nominal_s) for began in seen.began}
+    started = {(began.name, began.nominal_s): began for began in seen.began}
     for said in seen.said:
-        if (said.name, said.nominal_s) in started:
+        began = started.get((said.name, said.nominal_s))
+        if began is None:
+            continue
+        before, after = (began, said) if began.era < said.era else (said, began)
+        if not _is_forgotten(before, after, seen):
             yield f"{_period(said)} was started, and is {said.outcome}: {said.reason}"
-    yield from _twice("ended", seen.said)
+    yield from _twice("ended", seen.said, seen)
+
+
+def _owed_to_nobody(of: Life, seen: Seen) -> Iterator[str]:
+    """Nothing starts that came due while the job was not configured, or was forgotten since."""
+    if not of.clock_is_true:
+        return
+    slow_s = 2 * SLOW_S if of.has(FaultKind.STORE_SLOW) else 0
+    for began in seen.began:
+        due_s = began.nominal_s if began.chosen_s is None else began.chosen_s
+        for from_s, until_s in seen.absent.get(began.name, ()):
+            if from_s < due_s and (until_s is None or due_s < until_s):
+                yield f"{_period(began)} started, though the job was not configured when it was due"
+            # What came due before is started before the configuration changes.
+            if from_s + slow_s < began.at_s and (until_s is None or began.at_s < until_s):
+                yield f"{_period(began)} started, though the job was no longer configured"
+        if any(due_s < at_s for at_s in seen.forgotten.get(began.name, [])[: began.era]):
+            yield f"{_period(began)} started, though the job was forgotten since it was due"
 
 
 def _unheard(of: Life, world: World) -> Iterator[str]:
@@ -78,6 +124,13 @@ def _unheard(of: Life, world: World) -> Iterator[str]:
     seen = world.seen
     heard = {(began.name, began.nominal_s) for began in seen.began}
     heard |= {(said.name, said.nominal_s) for said in seen.said}
+    # Of a run that was about to start when the host lost power, nobody knows whether it began.
+    for exited in seen.exited:
+        period = exited.name, exited.nominal_s or 0
+        if exited.nominal_s is not None and period not in heard:
+            heard.add(period)
+            if not seen.losses_of_power:
+                yield f"{exited.name} {to_text(exited.nominal_s)} has ended, and never began"
     for job in of.jobs:
         for decision in _owed(of, world, job.name):
             nominal_s = decision.nominal_s
@@ -104,14 +157,22 @@ def _owed(of: Life, world: World, name: str) -> Iterator[Decision]:
     was_lost = any(at_crash[name] is None for at_crash in world.seen.stored)
     since_s = max(START_S, ledger.since_s) if was_lost else START_S
     until_s = world.now_s
-    edits = [event.at_s for event in of.events if isinstance(event, Edit) and event.name == name]
+    edits = [event.at_s for event in of.changes(name)]
     if edits and not (of.clock_is_true and not was_lost):
         return
     if edits:  # one that comes while the adapter is down owes nothing from before
         until_s = min(until_s, START_S + edits[0], *world.seen.crashed_s)
     nothing = Ledger(schedule=name, since_s=since_s)
     owed = survey(Job(world.identity(name), schedule), nothing, until_s - RECENT_S, {})
-    yield from (decision for decision in owed.due if decision.chosen_s is not None)
+    for decision in owed.due:
+        if decision.chosen_s is not None and not _may_wait(of, world, name, decision.chosen_s):
+            yield decision
+
+
+def _may_wait(of: Life, world: World, name: str, chosen_s: int) -> bool:
+    """Whether a run may still wait for others to end."""
+    longest_s = max(schedule.policy.deadline_s for schedule in _schedules(of, name))
+    return bool(of.most_running) and chosen_s + longest_s + RECENT_S >= world.now_s
 
 
 def _has_ended(ledger: Ledger | None, nominal_s: int) -> bool:
@@ -123,7 +184,7 @@ def _has_ended(ledger: Ledger | None, nominal_s: int) -> bool:
 def _late(of: Life, seen: Seen) -> Iterator[str]:
     """Nothing is missed that its deadline allows, and nothing starts after its deadline."""
     for said in seen.said:
-        if said.outcome != Outcome.MISSED or said.reason in (SUPERSEDED, SUSPENDED):
+        if said.outcome != Outcome.MISSED or _is_withdrawn(of, said, seen):
             continue
         late_s = said.at_s - (said.nominal_s if said.chosen_s is None else said.chosen_s)
         # A run that was decided on keeps the deadline that it had, whatever is edited meanwhile.
@@ -142,12 +203,23 @@ def _late(of: Life, seen: Seen) -> Iterator[str]:
             yield f"{_period(began)} started at {to_text(began.at_s)}, after its deadline"
 
 
+def _is_withdrawn(of: Life, said: Said, seen: Seen) -> bool:
+    """Whether it is missed for another reason than that it is late."""
+    return (
+        said.reason in (SUPERSEDED, SUSPENDED)
+        or (said.reason == REMOVED and said.name in seen.absent)
+        or (said.reason in (FORGOTTEN, _STARTED_BEFORE) and said.name in seen.forgotten)
+        or (REFUSED in said.reason and of.has(FaultKind.START_REFUSED))
+    )
+
+
 def _skipped(of: Life, world: World) -> Iterator[str]:
     """A period is skipped for a run that was active when it came due, or about to start.
 
     Where starts fail, that run may never have begun, and after a crash it may be too late for it.
     """
-    if not of.clock_is_true or any(of.has(kind) for kind in FaultKind):
+    is_plain = not (of.loses_power or of.most_running or set(map(type, of.events)) - {Edit})
+    if not is_plain:
         return
     for said in world.seen.said:
         [job] = [job for job in of.jobs if job.name == said.name]
@@ -165,12 +237,13 @@ def _skipped(of: Life, world: World) -> Iterator[str]:
             yield f"{_period(said)} is skipped, and no other run was active"
 
 
-def _explained(seen: Seen) -> Iterator[str]:
+def _explained(of: Life, seen: Seen) -> Iterator[str]:
     """Every run was announced, and every decision that was logged holds.
 
-    Where few jobs are due at once, as in these lives, a run is announced before it begins.
+    Where few jobs are due at once, a run is announced before it begins, else soon after.
     """
-    for began in seen.began:
+    is_held = len(of.jobs) >= MANY_JOBS and seen.crashed_s
+    for began in seen.began if not is_held else ():
         if (began.name, began.nominal_s) not in seen.triggered:
             yield f"{_period(began)} began unannounced"
     for decision in seen.decided:
@@ -188,6 +261,9 @@ def _together(of: Life, seen: Seen) -> Iterator[str]:
         for began in seen.began:
             if began.name == job.name and began.others_active:
                 yield f"{_period(began)} started beside {began.others_active} others"
+        for manual in seen.began_manually:
+            if manual.name == job.name and manual.others_active:
+                yield f"{job.name} was started by hand beside {manual.others_active} others"
 
 
 def _left_over(of: Life, world: World) -> Iterator[str]:
@@ -197,6 +273,8 @@ def _left_over(of: Life, world: World) -> Iterator[str]:
     for job in of.jobs:
         schedule = _schedules(of, job.name)[-1]
         ledger = world.stored(job.name)
+        if world.seen.is_abandoned(job.name):
+            continue
         if ledger is None:
             yield f"{job.name} has no state"
             continue
@@ -204,9 +282,11 @@ def _left_over(of: Life, world: World) -> Iterator[str]:
         for intent in ledger.starting:
             # A run that goes on is the proof of itself: its intent may be stored until it ends.
             is_open = (job.name, intent.nominal_s) not in began
+            if _may_wait(of, world, job.name, intent.chosen_s):
+                continue
             if is_open and intent.chosen_s < now_s - RECENT_S:
                 yield f"{job.name}: the intent for {to_text(intent.nominal_s)} has no end"
-        if not schedule.policy.suspend:
+        if not schedule.policy.suspend and not world.seen.is_absent(job.name):
             found = survey(engine_job, ledger, now_s - RECENT_S, {})
             for decision in found.due:
                 yield f"{job.name}: {decision.period_id} was due and has no end"
