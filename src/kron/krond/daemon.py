@@ -13,6 +13,7 @@ from kron.core.errors import Code, KronError
 from kron.engine.actions import Outcome
 from kron.jobs.configuration import Configuration, ConfigurationError
 from kron.krond.background import redirect_output
+from kron.krond.catch_up import CatchUp
 from kron.krond.clock_hold import ClockHold
 from kron.krond.control.requests import Requests
 from kron.krond.control.server import ControlServer
@@ -69,8 +70,10 @@ class Daemon:
         hold_s = 0 if settings.is_once else settings.clock_hold_s
         self._pauses = pauses = Pauses(host, self._pause_changed)
         self._clock_hold = ClockHold(host, hold_s, pauses.add("clock"))
+        spread_s, slack_s = settings.catch_up_spread_s, settings.slack_s
+        catch_up = CatchUp(host.clock, work, spread_s=spread_s, slack_s=slack_s)
         self.starter = ProcessStarter(
-            *(host, writeback, self.supervisor, work, self._clock_hold),
+            *(host, writeback, self.supervisor, work, self._clock_hold, catch_up),
             most_running=settings.most_running,
         )
         announcer = JournalAnnouncer[HostMember](host.journal)

@@ -59,6 +59,8 @@ class KrondSettings(Frozen):
     slack_s: int = DEFAULT_SLACK_S
     clock_hold_s: int = DEFAULT_CLOCK_HOLD_S
     """How long a clock that jumped by hours is not believed; 0: not at all."""
+    catch_up_spread_s: int = 0
+    """Over how long overdue runs are spread; 0: they start at once."""
     most_running: int = UNLIMITED_RUNS
     on_stop: OnStop = OnStop.WAIT
     is_once: bool = False

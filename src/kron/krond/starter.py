@@ -1,9 +1,9 @@
 """The starter: takes runs that were decided on and starts them, or says why it does not.
 
-A run may have to wait: for the run that it replaces, for a slot where `--max-running` limits
-them, or for krond or the system to have room for another one. Its deadline counts while it waits
-for any but the first; krond's own work in that time does not make it late, unless its deadline is
-set.
+A run may have to wait: for the run that it replaces, for its turn if it is overdue, for a slot
+where `--max-running` limits them, or for krond or the system to have room for another one. Its
+deadline counts while it waits for any but the first; krond's own work in that time does not make it
+late, unless its deadline is set.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterable
 
 from kron.core.duration import SECOND_NS
 from kron.core.errors import Code, KronError, quoted
-from kron.core.instant import optional_text
+from kron.core.instant import optional_text, to_text
 from kron.core.policy import Concurrency
 from kron.engine.actions import Outcome
 from kron.engine.ledger import Intent
 from kron.engine.recovery import Conclude, Sighting
+from kron.krond.catch_up import CatchUp
 from kron.krond.clock_hold import ClockHold
 from kron.krond.evidence import Search
 from kron.krond.host import Host
@@ -38,6 +39,7 @@ STORED_AFTER_NS = SECOND_NS
 """How long after its start a run is stored with its process. One that ends sooner is stored then;
 until then its proof has the process. So no start waits for it, and a short run costs no write."""
 SLOT = "a slot: as many runs as --max-running allows are going on"
+TURN = "its turn at {}: overdue runs do not start all at once (--catch-up-spread)"
 REPLACING = "the end of the run that it replaces"
 ROOM = "room: krond watches as many runs as it may open files (LimitNOFILE=, --limit-nofile)"
 DISK = "the disk: the state cannot be written"
@@ -55,6 +57,7 @@ class ProcessStarter:
         supervisor: Supervisor,
         work: Work,
         clock_hold: ClockHold,
+        catch_up: CatchUp,
         *,
         most_running: int,
     ) -> None:
@@ -76,6 +79,7 @@ class ProcessStarter:
         self._supervisor = supervisor
         self._work = work
         self._clock_hold = clock_hold
+        self._catch_up = catch_up
         self._most_running = most_running
         self._is_closed = False
 
@@ -104,11 +108,28 @@ class ProcessStarter:
         return pending
 
     def request(self, job: HostMember, pending: PendingRun) -> None:
-        """Start this run as soon as it can; `go` does it. First stop those that it replaces."""
+        """Start this run as soon as it can, or in its turn if it is overdue; `go` does it."""
         self.waiting[pending.run_id] = pending
+        delay_ns = self._catch_up.delay_ns(pending)
+        if not delay_ns:
+            self._line_up(job, pending)
+            return
+        turn_s = -(-(self._host.clock.now_ns() + delay_ns) // SECOND_NS)
+        self._wait(pending, TURN.format(to_text(turn_s)))
+        self._check_deadline(pending)
+        due_ns = self._host.clock.monotonic_ns() + delay_ns
+        self._host.timers.at(due_ns, lambda: self._line_up(job, pending))
+
+    def _line_up(self, job: HostMember, pending: PendingRun) -> None:
+        """It is the run's turn, unless it is done. First stop those that it replaces."""
+        if pending.is_done:
+            return
         if not (pending.replaces and job.runs):
             self._line.append(pending)
             return
+        if pending.deadline is not None:
+            pending.deadline.cancel()
+            pending.deadline = None
         pending.blockers = list(job.runs)
         self._wait(pending, REPLACING)
         for run in pending.blockers:

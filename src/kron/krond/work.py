@@ -17,6 +17,8 @@ class Work:
         self._woken_ns: int | None = clock.monotonic_ns()
         self.before_ns = 0
         """All work before the turn that is going on."""
+        self._latest_ns = 0
+        """The work of the turn before it."""
 
     @property
     def turn_ns(self) -> int:
@@ -26,6 +28,11 @@ class Work:
         return min(self._clock.monotonic_ns() - self._woken_ns, MOST_NS)
 
     @property
+    def recent_ns(self) -> int:
+        """The work of this turn and the one before: what came due meanwhile could not start."""
+        return self._latest_ns + self.turn_ns
+
+    @property
     def total_ns(self) -> int:
         return self.before_ns + self.turn_ns
 
@@ -33,5 +40,6 @@ class Work:
         self._woken_ns = self._clock.monotonic_ns()
 
     def rest(self) -> None:
-        self.before_ns = self.total_ns
+        self._latest_ns = self.turn_ns
+        self.before_ns += self._latest_ns
         self._woken_ns = None

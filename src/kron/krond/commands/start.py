@@ -94,6 +94,14 @@ def add_arguments(parser: Parser) -> None:
         f"default: {format_duration(DEFAULT_CLOCK_HOLD_S * SECOND_NS)}, 0s to believe it at once",
     )
     how.add_argument(
+        "--catch-up-spread",
+        type=whole_seconds,
+        default=0,
+        metavar="DURATION",
+        help="spread the runs that are overdue after downtime over this time; "
+        "default: 0s, they start at once",
+    )
+    how.add_argument(
         "--max-running",
         type=number_up_to(1_000_000),
         metavar="N",
@@ -184,6 +192,7 @@ def _settings(arguments: Namespace) -> KrondSettings:
         node=find_node(arguments.node_id),
         slack_s=arguments.trigger_slack,
         clock_hold_s=arguments.clock_hold,
+        catch_up_spread_s=arguments.catch_up_spread,
         most_running=arguments.max_running or UNLIMITED_RUNS,
         on_stop=OnStop(arguments.on_stop),
         is_once=arguments.once,

@@ -94,7 +94,7 @@ def _doing(row: dict[str, Any]) -> str:
         f"{'stopping' if run['stopping'] else 'running'} (pid {run['pid']})"
         for run in row["active"]
     ]
-    words += [f"waits: {pending['reason'].partition(':')[0]}" for pending in row["waiting"]]
+    words += [f"waits: {pending['reason'].partition(': ')[0]}" for pending in row["waiting"]]
     if row["clock_behind"]:
         words.append("waits for the clock (krond forget)")
     return ", ".join(words[:3]) + (f" and {len(words) - 3} more" if len(words) > 3 else "")

@@ -19,6 +19,7 @@ complete -c krond -n '__fish_seen_subcommand_from start' -l foreground -d 'stay 
 complete -c krond -n '__fish_seen_subcommand_from start' -l once -d 'run the jobs that are due now, wait for them, and exit'
 complete -c krond -n '__fish_seen_subcommand_from start' -l trigger-slack -x -d 'how late a run without a deadline may start because the host was busy; default: 5s'
 complete -c krond -n '__fish_seen_subcommand_from start' -l clock-hold -x -d 'how long to wait before believing a clock that jumped by hours; default: 5m, 0s to believe it at once'
+complete -c krond -n '__fish_seen_subcommand_from start' -l catch-up-spread -x -d 'spread the runs that are overdue after downtime over this time; default: 0s, they start at once'
 complete -c krond -n '__fish_seen_subcommand_from start' -l max-running -x -d 'run at most N runs at a time; the others wait until their deadlines'
 complete -c krond -n '__fish_seen_subcommand_from start' -l on-stop -x -a 'wait terminate leave' -d 'what happens to active runs when krond stops; wait: krond waits for them (default), terminate: krond stops them, leave: they go on, and the next krond takes them over'
 complete -c krond -n '__fish_seen_subcommand_from start' -l output-dir -x -d 'the directory with the outputs of runs; default: /var/log/krond for root, ~/.local/state/log/krond for others'
