@@ -23,6 +23,7 @@ OTHERS_PREFIXES = (
     "ledger",
     "field-",
     "name-",
+    "slot",
     "job-",
     "file-",
     "state",

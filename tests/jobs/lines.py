@@ -88,6 +88,7 @@ def optional_fields() -> st.SearchStrategy[tuple[tuple[str, str], ...]]:
         "environment": st.sampled_from(["inherit", "clean"]),
         "timeout": duration_texts(2**63 - 1, least_ns=1),
         "grace": duration_texts(2**63 - 1),
+        "slots": st.sampled_from(["database", "disk,database", "0.a_b-"]),
         "stdout": outputs,
         "stderr": outputs,
         "output_limit": st.integers(2**10, 2**26).map(str),

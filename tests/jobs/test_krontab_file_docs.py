@@ -13,12 +13,14 @@ import pytest
 
 from kron import KronError, Limits, ParseError
 from kron.core.errors import SHOWN_PROBLEMS
+from kron.core.limits import DEFAULT_LIMITS
 from kron.jobs.configuration import SYSTEM_DIRECTORY, USER_DIRECTORY, ConfigurationError
 from kron.jobs.defaults import MOST_VARIABLES, OF_ONE_JOB
 from kron.jobs.document import KEPT_FINDINGS, read_document
 from kron.jobs.fields import FIELDS, LONGEST_NAME, STRFTIME_TOKENS
 from kron.jobs.identity import find_node, identity_of
 from kron.jobs.line import LineReader
+from kron.jobs.slots import read_slots
 from kron.jobs.source import FileAccess, read_file
 from kron.jobs.task import CLEAN_PATH
 from kron.krond.process.env_file import LONGEST_BYTES
@@ -121,6 +123,13 @@ def test_every_line_is_refused_as_documented(line: str, message: str) -> None:
 def test_every_defaults_line_is_refused_as_documented(line: str, message: str) -> None:
     with pytest.raises(ParseError) as caught:
         LineReader().read_defaults(code(line), line=1)
+    assert str(caught.value.problems[0]) == code(message)
+
+
+@pytest.mark.parametrize(("line", "message"), table("| slots | message |"))
+def test_every_slots_line_is_refused_as_documented(line: str, message: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        read_slots(code(line), DEFAULT_LIMITS, line=1)
     assert str(caught.value.problems[0]) == code(message)
 
 

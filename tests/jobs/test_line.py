@@ -65,6 +65,7 @@ def test_a_line_says_everything_about_a_job() -> None:
         f"{CRON} @tz(Europe/Paris) @win(after,3h) name=db/backup "
         'command="/usr/bin/backup --to \\"/mnt/b c\\"" user=backup group=adm cwd=/srv umask=027 '
         'env=LANG=C env="GREETING=good morning" timeout=2h grace=30s '
+        "slots=database,disk "
         "stdout=file:/var/log/{name}-%Y.log stderr=syslog output_limit=2M "
         "limit_nofile=1024 limit_nproc=64 "
         'limit_as=512M limit_core=unlimited nice=-5 description="nightly \\"dump\\""'
@@ -82,6 +83,7 @@ def test_a_line_says_everything_about_a_job() -> None:
     assert (task.umask, task.nice) == (0o27, -5)
     assert task.env == (("LANG", "C"), ("GREETING", "good morning"))
     assert (task.timeout_ns, task.grace_ns) == (7_200 * 10**9, 30 * 10**9)
+    assert task.slots == ("database", "disk")
     assert task.stdout == Output(Destination.FILE, "/var/log/{name}-%Y.log")
     assert task.stderr == Output(Destination.SYSLOG)
     assert task.output_limit == 2 * 2**20
@@ -101,7 +103,7 @@ def test_what_a_line_leaves_out_is_as_krond_has_it() -> None:
     assert (task.umask, task.nice, task.timeout_ns, task.stdin) == (None, None, None, None)
     assert task.grace_ns == DEFAULT_GRACE_NS == 10 * 10**9
     assert (task.stdout, task.stderr, task.output_limit) == (None, None, 2**20)
-    assert task.limits == ()
+    assert (task.limits, task.slots) == ((), ())
     assert (task.env_file, task.inherits_env) == (None, True)
     assert read(HEAD).description == ""
 
@@ -200,6 +202,7 @@ def test_a_random_line_says_what_it_was_made_from(line: Line) -> None:
     assert task.inherits_env == (only("environment") != "clean")
     assert ("" if task.stdout is None else str(task.stdout)) == only("stdout")
     assert ("" if task.stderr is None else str(task.stderr)) == only("stderr")
+    assert ",".join(task.slots) == only("slots")
     assert task.output_limit == int(only("output_limit", str(2**20)))
     assert task.timeout_ns == (kron.parse_duration(only("timeout")) if only("timeout") else None)
     assert task.grace_ns == kron.parse_duration(only("grace", "10s"))

@@ -116,6 +116,7 @@ def test_json_says_everything_about_a_job(krontab: Krontab) -> None:
                 "command": "/bin/backup --all",
                 "user": "postgres",
                 "description": "nightly dump",
+                "slots": [],
                 "suspended": False,
                 "next_period": "2026-03-01T02:00:00Z",
                 "next_run": "2026-03-01T02:00:00Z",

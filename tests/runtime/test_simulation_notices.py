@@ -144,18 +144,24 @@ def store_no_manual_run(patch: Patch) -> None:
 
 
 def start_manual_runs_again(patch: Patch) -> None:
-    conclude = ProcessStarter.conclude_run
+    init = ProcessStarter.__init__
 
-    def again(self: Any, job: Any, record: RunRecord, reason: str) -> None:
-        if record.nominal_s is not None:
-            conclude(self, job, record, reason)
-            return
-        self._host.store.remove_proof(record.run_id)
-        pending = PendingRun(job, record, replaces=False)
-        job.pending.append(pending)
-        self.request(job, pending)
+    def forgetful(self: Any, *arguments: Any, **how: Any) -> None:
+        init(self, *arguments, **how)
+        conclude = self.conclusions.of_run
 
-    patch.setattr(ProcessStarter, "conclude_run", again)
+        def again(job: Any, record: RunRecord, reason: str) -> None:
+            if record.nominal_s is not None:
+                conclude(job, record, reason)
+                return
+            self._host.store.remove_proof(record.run_id)
+            pending = PendingRun(job, record, replaces=False)
+            job.pending.append(pending)
+            self.request(job, pending)
+
+        self.conclusions.of_run = again
+
+    patch.setattr(ProcessStarter, "__init__", forgetful)
 
 
 def call_manual_runs_unstarted(patch: Patch) -> None:

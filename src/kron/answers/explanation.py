@@ -81,6 +81,9 @@ def explanation_lines(
         yield row("is read as", str(schedule))
     if (applied := subject.defaults) and applied.parts:
         yield row("defaults", f"{', '.join(applied.parts)} ({subject.path}:{applied.line})")
+    if subject.slots:
+        sizes = (f"{name} ({size} at a time)" for name, size in subject.slots)
+        yield row("slots", ", ".join(sizes))
     yield row("meaning", describe(schedule))
     yield row("period", f"{decision.period_id}, {_MEANINGS[explanation.match]} ({to_text(at_s)})")
     if others := explanation.others:
@@ -118,6 +121,7 @@ def explanation_document(explanation: Explanation) -> dict[str, object]:
         "path": subject.path or None,
         "line": subject.line or None,
         "defaults": defaults_document(subject.path, subject.defaults),
+        "slots": [{"name": name, "size": size} for name, size in subject.slots],
         "identity": subject.identity,
         "schedule": subject.schedule_text,
         "canonical": str(schedule),

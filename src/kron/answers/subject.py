@@ -21,6 +21,8 @@ class Subject(Frozen):
     """Where it came from, if not from a file."""
     defaults: Applied | None = None
     """What it has from a defaults line of its file."""
+    slots: tuple[tuple[str, int], ...] = ()
+    """The slots that its runs take, each with its size."""
 
     @property
     def job(self) -> Job:

@@ -55,6 +55,7 @@ class Code(StrEnum):
     FIELD_MISSING = "field-missing"
     FIELD_VALUE = "field-value"
     NAME_REPEATED = "name-repeated"
+    SLOT = "slot"
     JOB_UNKNOWN = "job-unknown"
     FILE_MISSING = "file-missing"
     FILE_UNREADABLE = "file-unreadable"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 
 from kron.core.errors import Code, KronError
 from kron.core.frozen import Frozen
 from kron.core.limits import DEFAULT_LIMITS, Limits
-from kron.jobs.document import Document, read_document
+from kron.jobs.document import KEPT_FINDINGS, Document, read_document
 from kron.jobs.entry import Entry, find_entry
 from kron.jobs.finding import Finding
 from kron.jobs.line import LineReader
+from kron.jobs.slots import disagreements, is_slots, sizes, unknown
 from kron.jobs.source import FileAccess, list_directory, read_file
 
 SYSTEM_DIRECTORY = "/etc/krond.d"
@@ -49,6 +51,8 @@ class Configuration(Frozen):
     """Entries of directories that are not read, because of their name or kind."""
     warnings: tuple[Finding, ...] = ()
     """What krond ignores or does differently; only for crontabs."""
+    is_whole: bool = True
+    """Whether these are all files that krond reads together, so that no slot is elsewhere."""
 
     @property
     def entries(self) -> Iterator[Entry]:
@@ -56,7 +60,17 @@ class Configuration(Frozen):
 
     @property
     def findings(self) -> list[Finding]:
-        return [*self.failures, *(f for document in self.documents for f in document.findings)]
+        found = [*self.failures, *(f for document in self.documents for f in document.findings)]
+        found += islice(disagreements(self.documents), KEPT_FINDINGS)
+        # Else a name may have its size in what does not read, or in another file.
+        if self.is_whole and not self.failures and not any(is_slots(each.text) for each in found):
+            found += islice(unknown(self.documents), KEPT_FINDINGS)
+        return found
+
+    @property
+    def slots(self) -> dict[str, int]:
+        """The size of each slot."""
+        return sizes(self.documents)
 
     @property
     def unshown(self) -> int:

@@ -19,6 +19,7 @@ from kron.jobs.entry import Entry
 from kron.jobs.finding import Finding, Severity, findings_of
 from kron.jobs.identity import identity_of
 from kron.jobs.line import LineReader
+from kron.jobs.slots import Slot, is_slots, read_slots
 from kron.jobs.source import STANDARD_INPUT
 from kron.jobs.task import DEFAULT_SHELL
 from kron.jobs.values import field_tokens
@@ -39,6 +40,8 @@ class Document(Frozen):
     """Errors beyond the findings."""
     defaults: tuple[Defaults, ...] = ()
     """The defaults lines, in their order."""
+    slots: tuple[Slot, ...] = ()
+    """The names of the slots lines, in their order."""
 
     def entry(self, name: str) -> Entry:
         named = {entry.name: entry for entry in self.entries}
@@ -94,6 +97,7 @@ def read_document(
     entries: dict[str, Entry] = {}
     findings: list[Finding] = []
     defaults: list[Defaults] = []
+    slots: list[Slot] = []
     holding = NO_DEFAULTS
     errors = 0
     for number, line in enumerate(text.split("\n"), start=1):
@@ -109,6 +113,12 @@ def read_document(
                     raise ParseError.single(line, Code.LIMIT, message, fix="split the file")
                 holding = reader.read_defaults(line, line=number)
                 defaults.append(holding)
+                continue
+            if is_slots(line):
+                slots += read_slots(line, limits, line=number)
+                if len(slots) > limits.jobs:
+                    message = f"there are more than {limits.jobs} slots"
+                    raise ParseError.single(line, Code.LIMIT, message, fix="name fewer")
                 continue
             entry = reader.read(line, path=path, line=number, scope=scope, defaults=holding)
             if jobs_before + len(entries) >= limits.jobs:
@@ -126,7 +136,9 @@ def read_document(
             entries[entry.name] = entry
     unshown = max(0, errors - KEPT_FINDINGS)
     kept = tuple(findings[:KEPT_FINDINGS])
-    return Document(path, text, tuple(entries.values()), kept, unshown, tuple(defaults))
+    return Document(
+        path, text, tuple(entries.values()), kept, unshown, tuple(defaults), tuple(slots)
+    )
 
 
 def _repeated(line: str, first: Entry) -> ParseError:

@@ -24,6 +24,7 @@ _NAME = re.compile(r"(?!\.)(?!.*(?:\.\.|/\.))[a-z0-9/_.-]++")
 """No part of a name is hidden, or leads up, where it becomes a part of a file's name."""
 _ACCOUNT = r"[A-Za-z0-9_.][A-Za-z0-9_.-]*+\$?"
 _VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*+"
+is_slot = re.compile(r"[a-z0-9][a-z0-9_.-]{0,99}").fullmatch
 _SIZE = r"([0-9]{1,18})([KMGT]?)"
 _TOKENS = r"%(.?)|\{([^{}]*)\}?"
 STRFTIME_TOKENS = "aAbBdHIjmMpSuUVwWyYGeFTDs%"
@@ -101,6 +102,21 @@ def _read_timeout(text: str) -> int:
     if timeout_ns:
         return timeout_ns
     raise _error(text, "a timeout of 0 would stop every run", "leave it out for no timeout")
+
+
+def _read_slots(text: str) -> tuple[str, ...]:
+    names: dict[str, None] = {}
+    start = 0
+    for name in text.split(","):
+        end = start + len(name)
+        if not is_slot(name):
+            fix = "write names with commas between them, like database,disk"
+            raise _error(text, f"{quoted(name)} is not the name of a slot", fix, start, end)
+        if name in names:
+            raise _error(text, f"the slot {name} is named twice", "keep one of them", start, end)
+        names[name] = None
+        start = end + 1
+    return tuple(names)
 
 
 def _read_output(text: str) -> Output:
@@ -206,6 +222,12 @@ FIELDS = {
         ),
         LineField("timeout", _read_timeout, "2h", "stop the run after this long"),
         LineField("grace", parse_duration, "30s", "how long after TERM comes KILL; default 10s"),
+        LineField(
+            "slots",
+            _read_slots,
+            "database",
+            "run only while there is room in the slots with these names; several: `database,disk`",
+        ),
         LineField(
             "stdout",
             _read_output,

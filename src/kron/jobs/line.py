@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 _FIRST_FIELD = re.compile(r"([ \t])[A-Za-z_][A-Za-z0-9_]*+=").search
 _ALIKE = (
     *("command", "argv", "shell", "user", "group", "cwd", "umask", "env_file"),
-    *("stdout", "stderr", "output_limit", "nice"),
+    *("slots", "stdout", "stderr", "output_limit", "nice"),
 )
 """What a task has as the line says it."""
 _IMPORT = "krontab import turns a crontab into krontab lines"

@@ -93,6 +93,8 @@ class Task(Frozen):
     """The run's standard input, from the `%` of a crontab. None: /dev/null."""
     timeout_ns: int | None = None
     grace_ns: int = DEFAULT_GRACE_NS
+    slots: tuple[str, ...] = ()
+    """What a run shares with those of other jobs; it waits until it has all of them."""
     stdout: Output | None = None
     stderr: Output | None = None
     output_limit: int = DEFAULT_OUTPUT_LIMIT

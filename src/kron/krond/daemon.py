@@ -108,6 +108,7 @@ class Daemon:
     def begin(self, configuration: Configuration) -> None:
         self._work.turn()
         self._log_read(configuration)
+        self.starter.resize(configuration.slots)
         self._enrolment.begin(configuration.entries, self._clock.now_ns())
         self._drop_expired_history()
         self._writeback.flush()
@@ -356,6 +357,7 @@ class Daemon:
     def _change(self, configuration: Configuration) -> None:
         self._log_read(configuration)
         self._wake()  # what came due while it was read is dealt with as it was planned
+        self.starter.resize(configuration.slots)
         counts = self._enrolment.change(configuration.entries, self._clock.now_ns())
         self._drop_expired_history()
         self.journal.event(Event.RELOAD, result="applied", jobs=len(self.roster), **counts)

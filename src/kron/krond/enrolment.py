@@ -171,12 +171,14 @@ class HostEnrolment:
             # After a reboot the proof may be gone with the page cache, and the run may have begun.
             is_rebooted = state.boot_id != self._host.processes.boot_id()
             for record in state.active:
-                if pid := search.pids.get(record.run_id):
-                    self._supervisor.adopt(member, record, pid)
+                if record.run_id in search.pids:
+                    self._starter.adopt_run(member, record)
                 else:
                     has_process = is_rebooted or record.pid is not None
                     began = has_process or self._host.store.has_proof(record.run_id)
-                    self._starter.conclude_run(member, record, UNSEEN if began else NOT_STARTED)
+                    self._starter.conclusions.of_run(
+                        member, record, UNSEEN if began else NOT_STARTED
+                    )
             self._writeback.changed(member)  # with the processes of the runs that were adopted
         sightings = [(member, search.sightings(member, state)) for member, state in unsure]
         self._scheduler.recover(sightings, now_ns)

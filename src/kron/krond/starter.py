@@ -1,16 +1,16 @@
 """The starter: takes runs that were decided on and starts them, or says why it does not.
 
-A run may have to wait: for the run that it replaces, for its turn if it is overdue, for a slot
-where `--max-running` limits them, or for krond or the system to have room for another one. Its
-deadline counts while it waits for any but the first; krond's own work in that time does not make it
-late, unless its deadline is set.
+A run may have to wait: for the run that it replaces, for its turn if it is overdue, where
+`--max-running` limits them, for its own slots, or for krond or the system to have room for another
+one. Its deadline counts while it waits for any but the first; krond's own work in that time does
+not make it late, unless its deadline is set.
 """
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from kron.core.duration import SECOND_NS
 from kron.core.errors import Code, KronError, quoted
@@ -21,15 +21,17 @@ from kron.engine.ledger import Intent
 from kron.engine.recovery import Conclude, Sighting
 from kron.krond.catch_up import CatchUp
 from kron.krond.clock_hold import ClockHold
+from kron.krond.conclusions import Conclusions
 from kron.krond.evidence import Search
 from kron.krond.host import Host
 from kron.krond.member import HostMember
 from kron.krond.process.failure import StartError
 from kron.krond.run import PendingRun, Run
+from kron.krond.slots import Slots
 from kron.krond.state.errors import PersistenceError
 from kron.krond.state.record import Ended, RunRecord
 from kron.krond.state.writeback import WriteBack
-from kron.krond.supervisor import Supervisor, log_end
+from kron.krond.supervisor import Supervisor
 from kron.krond.work import Work
 from kron.logs.event import Component, Event, Level
 
@@ -63,9 +65,11 @@ class ProcessStarter:
     ) -> None:
         self.waiting: dict[str, PendingRun] = {}
         """Every run that has not started yet, by its run id."""
+        self.conclusions = Conclusions(host, writeback)
         self.search = Search(host)
         """What was found of the runs of the krond before this one."""
         self._line: deque[PendingRun] = deque()
+        self._slots = Slots()
         self._retrying: dict[str, PendingRun] = {}
         """Those of `waiting` that failed to start for want of resources, the first one first."""
         self._begun: list[tuple[Run, list[int]]] = []
@@ -146,7 +150,9 @@ class ProcessStarter:
         self._forget(pending)
         if pending.nominal_s is not None:
             job.gave_up(pending.nominal_s, outcome, reason)
-        ended = self._end_without_run(job, pending.record, outcome, reason, job.active_run)
+        self._line.extendleft(reversed(self._slots.leave(pending.run_id)))
+        record = pending.record
+        ended = self.conclusions.without_run(job, record, outcome, reason, job.active_run)
         for observe in pending.on_end:
             observe(ended)
 
@@ -157,21 +163,18 @@ class ProcessStarter:
         """
         if run.run_id in self._supervisor.runs:
             return
-        record = RunRecord(run.run_id, run.nominal_s, run.chosen_s)
-        self._supervisor.adopt(job, record, self.search.pids[run.run_id])
+        self.adopt_run(job, RunRecord(run.run_id, run.nominal_s, run.chosen_s))
+
+    def adopt_run(self, job: HostMember, record: RunRecord) -> None:
+        self._slots.hold(record.run_id, job)
+        self._supervisor.adopt(job, record, self.search.pids[record.run_id])
 
     def conclude(self, job: HostMember, end: Conclude) -> None:
         record = RunRecord(end.intent.run_id, end.intent.nominal_s, end.intent.chosen_s)
         if end.outcome is Outcome.EXECUTED:
-            self.conclude_run(job, record, end.reason)
+            self.conclusions.of_run(job, record, end.reason)
         else:
-            self._end_without_run(job, record, end.outcome, end.reason, end.yields_to)
-
-    def conclude_run(self, job: HostMember, record: RunRecord, reason: str) -> None:
-        """A run has ended of which nothing is left."""
-        entry, ended = job.entry, record.ended(reason)
-        job.remember_end(ended)
-        self._writeback.let_go(record.run_id, lambda: log_end(self._host.journal, entry, ended))
+            self.conclusions.without_run(job, record, end.outcome, end.reason, end.yields_to)
 
     # The line
 
@@ -179,6 +182,10 @@ class ProcessStarter:
     def is_anybody_waiting(self) -> bool:
         """Whether a run is in the line, or is about to be."""
         return bool(self.waiting)
+
+    def resize(self, slots: Mapping[str, int]) -> None:
+        """From now on the slots have these sizes. Runs that are going on keep theirs."""
+        self._line.extendleft(reversed(self._slots.resize(slots)))
 
     def close(self) -> None:
         """Start no more runs."""
@@ -212,7 +219,7 @@ class ProcessStarter:
                     held.append(pending)
                 # A run that has waited may be too late, and krond may have been stopped until now.
                 elif pending.deadline is None or self._check_deadline(pending):
-                    self._start(pending)
+                    self._start_in_slots(pending)
         self._line.extendleft(reversed(held))
 
     def _obstacle(self) -> str:
@@ -222,6 +229,17 @@ class ProcessStarter:
         if len(self._supervisor.runs) + len(self._begun) >= self._most_running:
             return SLOT
         return "" if self._host.poller.has_room(self._unwatched) else ROOM
+
+    def _start_in_slots(self, pending: PendingRun) -> None:
+        """Start the run if it has its slots. Else those behind it in the line pass it by."""
+        obstacle = self._slots.take(pending)
+        if not obstacle:
+            self._start(pending)
+            return
+        if obstacle != pending.waits_for:
+            self._wait(pending, obstacle)
+        if pending.deadline is None:
+            self._check_deadline(pending)
 
     def _log_line(self, what: str) -> None:
         """Log what the runs in the line wait for. Those not logged yet are at its end."""
@@ -236,10 +254,11 @@ class ProcessStarter:
             self._check_deadline(pending)
 
     def run_ended(self, run: Run) -> None:
-        """A slot is free, and the run that replaces this one no longer waits for it.
+        """Its slots are free, and the run that replaces this one no longer waits for it.
 
         Its resources are free as well: one of those that lacked some tries again.
         """
+        self._line.extendleft(reversed(self._slots.leave(run.run_id)))
         for pending in run.member.pending:
             if run in pending.blockers:
                 pending.blockers.remove(run)
@@ -254,30 +273,6 @@ class ProcessStarter:
         for pending in list(self.waiting.values()):
             if pending.waits_for not in ("", REPLACING):
                 self._check_deadline(pending)
-
-    def _end_without_run(
-        self, job: HostMember, record: RunRecord, outcome: Outcome, reason: str, active_run: str
-    ) -> Ended:
-        """Remember and log that a run which was decided on never starts; the ledger knows.
-
-        `active_run` is the run that it was skipped for.
-        """
-        now_ns = self._host.clock.now_ns()
-        ended = record.ended(reason, outcome=outcome.value, ended_ns=now_ns)
-        job.remember_end(ended)
-        entry = job.entry  # a reload before it is logged changes nothing about it
-
-        def log() -> None:
-            if record.period is None:
-                log_end(self._host.journal, entry, ended)
-            elif outcome is Outcome.SKIPPED:
-                self._host.journal.skipped(entry, record.period, active_job=active_run)
-            else:
-                now_s, chosen_s = now_ns // SECOND_NS, record.chosen_s
-                self._host.journal.missed(entry, record.period, now_s, reason, chosen_s=chosen_s)
-
-        self._writeback.then(log)
-        return ended
 
     def _start(self, pending: PendingRun) -> None:
         now_ns = self._host.clock.now_ns()

@@ -72,12 +72,16 @@ def find_subject(arguments: Namespace, terminal: Terminal) -> Subject:
         return Subject("-", identity, arguments.schedule, schedule, origin="--schedule")
     if arguments.job is None:
         raise UsageError(Code.JOB_UNKNOWN, "no job is named", fix="krontab list shows all jobs")
-    entry = load_configuration(arguments, terminal).checked().entry(arguments.job)
+    configuration = load_configuration(arguments, terminal).checked()
+    entry = configuration.entry(arguments.job)
     identity = entry.identity if identity is None else identity
     schedule = schedule_as(identity, entry)
     where = (entry.path, entry.line)
+    sizes = configuration.slots
     return Subject(
-        entry.name, identity, entry.schedule_text, schedule, *where, defaults=entry.defaults
+        *(entry.name, identity, entry.schedule_text, schedule, *where),
+        defaults=entry.defaults,
+        slots=tuple((name, sizes[name]) for name in entry.task.slots),
     )
 
 

@@ -55,9 +55,10 @@ def change_file(
 
     def checked(data: bytes) -> str:
         before = read_document(data, path)
-        Configuration((before,)).checked()
+        Configuration((before,), is_whole=False).checked()
         after = change(before)
-        Configuration((read_document(after.encode(), path),)).checked()
+        edited = read_document(after.encode(), path)
+        Configuration((edited,), is_whole=False).checked()
         texts.extend((before.text, after))
         return after
 

@@ -22,7 +22,7 @@ from kron.lint.fleet import Fleet
 from kron.lint.remark import SCHEDULE, Advice, Remark
 from kron.lint.requirement import Host, Requirements
 from kron.lint.step import step_remarks
-from kron.lint.timing import deadline_remarks, timeout_remarks, window_remarks
+from kron.lint.timing import deadline_remarks, slots_remarks, timeout_remarks, window_remarks
 from kron.lint.wording import listed
 
 _CRON_FIELDS = tuple(kind.name for kind in KINDS)
@@ -49,14 +49,18 @@ def advise(
     fleet = Fleet(year)
     lines: dict[str, list[str]] = {}
     once: set[Finding] = set()
+    idle_slots = _IdleSlots()
     for document in documents:
         lines[document.path] = document.text.split("\n")
+        idle_slots.documents.append(document)
         yield from _defaults_findings(document, lines[document.path])
         for entry in document.entries:
             remarks = [*schedules.remarks(entry), *shell_remarks(entry.task)]
             if requirements is not None:
                 remarks.extend(requirements.remarks(entry.task))
             _collect(remarks, timeout_remarks(entry.schedule, entry.task, year))
+            remarks.extend(slots_remarks(entry.schedule, entry.task))
+            idle_slots.used.update(entry.task.slots)
             if remarks:
                 found = _findings(entry, remarks, lines[entry.path])
                 yield from (finding for finding in found if finding not in once)
@@ -66,6 +70,7 @@ def advise(
                 progress(1)
     for entry, remark in fleet.remarks():
         yield from _findings(entry, [remark], lines[entry.path])
+    yield from idle_slots.findings(lines)
 
 
 class _Schedules:
@@ -164,6 +169,24 @@ def _defaults_findings(document: Document, lines: list[str]) -> Iterator[Finding
             continue
         where = (document.path, defaults.line, 0, len(text), fix, text)
         yield Finding(Severity.WARNING, advice, message, *where)
+
+
+class _IdleSlots:
+    """Finds the slots that no job of any document names."""
+
+    def __init__(self) -> None:
+        self.documents: list[Document] = []
+        self.used: set[str] = set()
+
+    def findings(self, lines: dict[str, list[str]]) -> Iterator[Finding]:
+        message, fix = "no job waits for the slot {}", "remove it, or name it with slots={}"
+        for document in self.documents:
+            for slot in document.slots:
+                if slot.name not in self.used:
+                    what = message.format(slot.name)
+                    place = (document.path, slot.line, slot.token.start, slot.token.end)
+                    where = (*place, fix.format(slot.name), lines[document.path][slot.line - 1])
+                    yield Finding(Severity.WARNING, Advice.SLOTS_UNUSED, what, *where)
 
 
 class Places:

@@ -43,6 +43,8 @@ class Advice(StrEnum):
     ENV_FILE_MISSING = "env-file-missing"
     DEFAULTS_UNUSED = "defaults-unused"
     DEFAULTS_OVERRIDDEN = "defaults-overridden"
+    SLOTS_DEADLINE = "slots-deadline"
+    SLOTS_UNUSED = "slots-unused"
 
 
 SCHEDULE = "schedule"

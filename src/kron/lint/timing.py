@@ -88,6 +88,18 @@ def timeout_remarks(schedule: Schedule, task: Task, year: Year) -> Iterator[Rema
     yield Remark(Advice.TIMEOUT_LONG, "timeout=", message, fix)
 
 
+def slots_remarks(schedule: Schedule, task: Task) -> Iterator[Remark]:
+    """A job that waits for its slots, and may hardly be late."""
+    if not task.slots or schedule.policy.deadline_ns:
+        return
+    message = (
+        f"without a deadline a run waits only for seconds (--trigger-slack) for "
+        f"{' and '.join(task.slots)}, and is then missed"
+    )
+    fix = "let it wait, for example with @policy(deadline=1h)"
+    yield Remark(Advice.SLOTS_DEADLINE, SCHEDULE, message, fix)
+
+
 def deadline_remarks(schedule: Schedule, year: Year) -> Iterator[Remark]:
     """A job that runs monthly or less often, and is skipped if the host is down that second."""
     if schedule.policy.deadline_ns or schedule.nominals.wall.matches_a_day > 1:

@@ -56,7 +56,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     new = read_document(_line(arguments) if _has_options(arguments) else _input(), "<new job>")
-    Configuration((new,)).checked()
+    Configuration((new,), is_whole=False).checked()
     if not new.entries:
         raise KronError(Code.FIELD_MISSING, "standard input has no job")
     lines = new.text.removesuffix("\n")

@@ -49,7 +49,7 @@ def _jobs(path: str, root: str, node: str, arguments: Namespace) -> dict[str, Jo
     """The jobs below `path` by file and name, with the identities they would have below `root`."""
     own = os.path.abspath(path)  # noqa: PTH100
     access = own_access(insecure=arguments.allow_insecure_config)
-    configuration = load([own], access).checked()
+    configuration = load([own], access).replace(is_whole=False).checked()
     if os.path.isdir(own) != os.path.isdir(root):  # noqa: PTH112
         message = f"{path} and {arguments.before} are not both files or both directories"
         raise KronError(Code.FILE_KIND, message)

@@ -26,7 +26,7 @@ EXAMPLES = (
 )
 
 
-DEFAULTS = "DEFAULTS"
+DEFAULTS, SLOTS = "DEFAULTS", "SLOTS"
 
 Listed = tuple[Entry, Decision | None]
 """A job and its next run, if it has one."""
@@ -68,13 +68,16 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         terminal.error(f"{what}; krontab add creates one, --file names other files")
         return 0
     has_defaults = any(entry.defaults for entry in chosen)
-    head = ("NAME", NEXT_RUN, IN, "SCHEDULE", "FILE", *([DEFAULTS] if has_defaults else []))
+    has_slots = any(entry.task.slots for entry in chosen)
+    more = [*([SLOTS] if has_slots else []), *([DEFAULTS] if has_defaults else [])]
+    head = ("NAME", NEXT_RUN, IN, "SCHEDULE", "FILE", *more)
     rows = []
     for entry, decision in listed:
         cells = next_cells(entry.job, decision, at_s)
-        where = [f"{entry.path}:{entry.line}", *([_defaults(entry)] if has_defaults else [])]
+        shown = {SLOTS: ",".join(entry.task.slots), DEFAULTS: _defaults(entry)}
+        where = [f"{entry.path}:{entry.line}", *(shown[column] for column in more)]
         rows.append((entry.name, *cells, entry.schedule_text, *where))
-    styles = {"NAME": "bold", "FILE": "dim", DEFAULTS: "dim"}
+    styles = {"NAME": "bold", "FILE": "dim", SLOTS: "dim", DEFAULTS: "dim"}
     terminal.print(*terminal.table(head, rows, right=(IN,), styles=styles))
     return 0
 
@@ -103,6 +106,7 @@ def _job(entry: Entry, decision: Decision | None) -> dict[str, object]:
         "command": entry.task.command,
         "user": entry.task.user or None,
         "description": entry.description,
+        "slots": entry.task.slots,
         "suspended": entry.schedule.policy.suspend,
         **next_fields(decision),
     }

@@ -73,6 +73,7 @@ complete -c krontab -n '__fish_seen_subcommand_from add' -l env-file -x -d 'a fi
 complete -c krontab -n '__fish_seen_subcommand_from add' -l environment -x -d '`inherit` (default): krond\'s own variables; `clean`: none of them; for example clean'
 complete -c krontab -n '__fish_seen_subcommand_from add' -l timeout -x -d 'stop the run after this long; for example 2h'
 complete -c krontab -n '__fish_seen_subcommand_from add' -l grace -x -d 'how long after TERM comes KILL; default 10s; for example 30s'
+complete -c krontab -n '__fish_seen_subcommand_from add' -l slots -x -d 'run only while there is room in the slots with these names; several: `database,disk`; for example database'
 complete -c krontab -n '__fish_seen_subcommand_from add' -l stdout -x -d '`keep` (default in the background), `inherit` (default in the foreground), `discard`, `syslog`, `journal` or `file:<path>`; for example file:/var/log/{name}-%Y%m%d.log'
 complete -c krontab -n '__fish_seen_subcommand_from add' -l stderr -x -d 'the same for errors; for example syslog'
 complete -c krontab -n '__fish_seen_subcommand_from add' -l output-limit -x -d 'how much of a run\'s output `keep` keeps: its beginning and its end; default 1M; for example 16M'
