@@ -17,6 +17,15 @@ from kron.krond.poller import Poller
 from kron.testing.clock import FakeClock
 from kron.waking.timer import WallTimer
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from contextvars import Context
+    from typing import TypeVarTuple, Unpack
+
+    Arguments = TypeVarTuple("Arguments")
+
+SHORTEST_S = 1e-6
+
 
 class FakeTimer(WallTimer):
     """A timer on a fake clock: it fires at its instant, and notices when the clock is set."""
@@ -117,6 +126,17 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self.clock.monotonic_ns() / SECOND_NS
+
+    def call_at(
+        self,
+        when: float,
+        callback: Callable[[Unpack[Arguments]], object],
+        *args: *Arguments,
+        context: Context | None = None,
+    ) -> asyncio.TimerHandle:
+        """No sleep is too short for the clock to move: who waits for a moment may wait again."""
+        when = max(when, self.time() + SHORTEST_S)
+        return super().call_at(when, callback, *args, context=context)
 
     def live_until(self, monotonic_ns: int) -> None:
         """Run until the clock shows this, or a callback stops the loop."""

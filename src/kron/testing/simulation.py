@@ -18,7 +18,7 @@ from kron.testing.world import Crash, Effects, PowerLoss, Seen, StoreError, Worl
 PATIENCE_S = 8
 """How long an adapter whose store has failed is down at least."""
 
-MOST_CRASH_POINTS = 40
+MOST_CRASH_POINTS = 24
 """Of a life of many jobs, only some of the effects are crashed after."""
 
 
