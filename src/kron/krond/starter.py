@@ -23,6 +23,7 @@ from kron.krond.catch_up import CatchUp
 from kron.krond.clock_hold import ClockHold
 from kron.krond.conclusions import Conclusions
 from kron.krond.evidence import Search
+from kron.krond.fresh_runs import FreshRuns
 from kron.krond.host import Host
 from kron.krond.member import HostMember
 from kron.krond.process.failure import StartError
@@ -37,9 +38,6 @@ from kron.logs.event import Component, Event, Level
 
 FIRST_RETRY_NS = SECOND_NS // 10
 LONGEST_RETRY_NS = 5 * SECOND_NS
-STORED_AFTER_NS = SECOND_NS
-"""How long after its start a run is stored with its process. One that ends sooner is stored then;
-until then its proof has the process. So no start waits for it, and a short run costs no write."""
 SLOT = "a slot: as many runs as --max-running allows are going on"
 TURN = "its turn at {}: overdue runs do not start all at once (--catch-up-spread)"
 REPLACING = "the end of the run that it replaces"
@@ -76,8 +74,7 @@ class ProcessStarter:
         """The runs that were started just now, each with its loggers, and not logged yet."""
         self._unwatched = 0
         """How many processes those are. They are to be watched first."""
-        self._unstored: list[Run] = []
-        """The runs that were started in the last `STORED_AFTER_NS`."""
+        self._fresh = FreshRuns(host, writeback)
         self._host = host
         self._writeback = writeback
         self._supervisor = supervisor
@@ -203,7 +200,7 @@ class ProcessStarter:
             begun, self._begun, self._unwatched = self._begun, [], 0
             for run, loggers in begun:
                 self._take_up(run, loggers)
-            self._store_later([run for run, _ in begun])
+                self._fresh.add(run)
 
     def _start_line(self) -> None:
         held: list[PendingRun] = []
@@ -323,18 +320,6 @@ class ProcessStarter:
         except PersistenceError as error:
             # The next krond would find it by its environment, so it is as good as noted.
             self._host.journal.error("note the run", str(error), run.member.entry, level=Level.WARN)
-
-    def _store_later(self, runs: list[Run]) -> None:
-        if runs and not self._unstored:
-            due_ns = self._host.clock.monotonic_ns() + STORED_AFTER_NS
-            self._host.timers.at(due_ns, self._store_running)
-        self._unstored += runs
-
-    def _store_running(self) -> None:
-        unstored, self._unstored = self._unstored, []
-        for run in unstored:
-            if run.run_id in self._supervisor.runs:
-                self._writeback.changed(run.member)
 
     def _failed(self, pending: PendingRun, error: StartError) -> None:
         if error.for_good or pending.tries == 0:
