@@ -118,7 +118,7 @@ def test_after_a_sleep_of_the_host_and_after_a_pause_they_are_spread_as_well(
         assert [record["name"] for record in host.events("waiting")] == ["sleep"]
         writeback = host.daemon._writeback
         writeback.failed(PersistenceError("the state", OSError(28, "No space left on device")))
-        monkeypatch.setattr(writeback, "retry", lambda: False)
+        monkeypatch.setattr(writeback, "write_all", lambda: False)
         host.until("2026-03-01T12:10:00Z")
         monkeypatch.undo()
         host.until("2026-03-01T12:30:00Z")
