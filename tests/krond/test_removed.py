@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Any
 import pytest
 
 from kron.core.instant import DAY_S, from_text, to_text
+from kron.krond.state.errors import PersistenceError
+from kron.logs.event import Level
 from tests.krond.children import Family
-from tests.krond.clockwork import QUICK, Clockwork
+from tests.krond.clockwork import LASTING, QUICK, Clockwork
 from tests.krond.commands import state_file, stored
 from tests.logbook import wait_for
 
@@ -122,6 +125,58 @@ def test_a_state_with_a_run_that_goes_on_or_is_about_to_start_is_kept(
         host.until(later(35))
         assert path.exists()
         assert host.events("state_removed") == []
+
+
+def failing(number: int, where: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, but it fails for the directory itself and for state files."""
+
+    def call(path: Any, *how: Any, **more: Any) -> Any:
+        if isinstance(path, int) or str(path).endswith(".json"):
+            raise OSError(number, os.strerror(number))
+        return where(path, *how, **more)
+
+    return call
+
+
+@pytest.mark.parametrize(("number", "name"), [(errno.EIO, "stat"), (errno.EMFILE, "listdir")])
+def test_a_look_that_fails_is_logged_and_a_later_one_removes_the_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, name: str
+) -> None:
+    with Clockwork(tmp_path, BEGIN) as host:
+        path = remove_job(host)
+        host.until(later(30.5))
+        with monkeypatch.context() as faults:
+            faults.setattr(os, name, failing(number, getattr(os, name)))
+            host.until(later(31.5))
+        (error,) = host.events("error")
+        assert (error.level, error["operation"]) == (Level.WARN, "look for old states")
+        assert os.strerror(number) in str(error["error"])
+        assert path.exists()
+        host.until(later(32.5))
+        assert not path.exists()
+
+
+def test_nothing_is_removed_or_forgotten_while_the_disk_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_descriptor: int, _data: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with Clockwork(tmp_path, BEGIN) as host:
+        path = remove_job(host)
+        host.reload(OTHER, f"30 4 1 4 * name=lasting {LASTING}")  # before the look of day 31
+        host.until(later(31 - 1 / 96))
+        with monkeypatch.context() as faults:
+            faults.setattr("kron.krond.state.file_replacer._write", full)
+            host.end(host.run("lasting"))
+            host.until(later(31 + 1 / 96))
+            (error,) = host.events("error")  # the end is not stored, so files may be old
+            assert error["operation"] == "look for old states"
+            with pytest.raises(PersistenceError, match="No space left on device"):
+                host.daemon.forget("job")
+        assert path.exists()
+        host.until(later(32.5))
+        assert not path.exists()
 
 
 @pytest.mark.heavy

@@ -63,17 +63,26 @@ class RemovedStates:
 
     def _look(self) -> None:
         before_ns, self._offset_ns = self._offset_ns, None
+        try:
+            is_one_left = self._prune_old(before_ns or 0)
+        except (KronError, OSError) as error:  # the next look may find a disk that is well
+            self._host.journal.error("look for old states", str(error), level=Level.WARN)
+            is_one_left = True
+        if is_one_left:
+            self._plan_look()
+
+    def _prune_old(self, offset_ns: int) -> bool:
+        """Remove what is old enough by a clock that is right. True if a state is left."""
         clock, store = self._host.clock, self._host.store
         now_ns = clock.now_ns()
-        is_right = abs(now_ns - clock.boot_ns() - (before_ns or 0)) <= STRAYED_NS
+        is_right = abs(now_ns - clock.boot_ns() - offset_ns) <= STRAYED_NS
         is_one_left = False
         for state in self._states():
             removed_s = max(store.written_s(state.identity), _last_period_s(state))
             is_old = now_ns // SECOND_NS - removed_s >= KEPT_S
             if not (is_right and is_old and self._is_over(state) and self._prune(state)):
                 is_one_left = True
-        if is_one_left:
-            self._plan_look()
+        return is_one_left
 
     def _prune(self, state: JobState) -> bool:
         try:

@@ -17,7 +17,13 @@ from kron.core.errors import Code, KronError, quoted
 from kron.core.frozen import Frozen
 from kron.krond.state.ballast import Ballast
 from kron.krond.state.directory import Directory
-from kron.krond.state.errors import PersistenceError, StateCorrupt, StateLost, StateNewer
+from kron.krond.state.errors import (
+    PersistenceError,
+    StateCorrupt,
+    StateLost,
+    StateNewer,
+    unreadable,
+)
 from kron.krond.state.fields import MAX_BYTES
 from kron.krond.state.file_replacer import BUNDLE, FileReplacer, unpack
 from kron.krond.state.lock import Lock
@@ -52,6 +58,8 @@ class StateStore:
         self._replacer = FileReplacer(directory)
         self.ballast = Ballast(directory)
         self._lost: StateCorrupt | None = None
+        self._failure: PersistenceError | None = None
+        """Why the last write failed, if it did: then files may be older than what krond knows."""
 
     @classmethod
     def open(cls, path: str) -> StateStore:
@@ -107,8 +115,12 @@ class StateStore:
         return Loaded(states, tuple(set_aside), self._lost)
 
     def load_others(self, identities: Iterable[str]) -> list[JobState]:
-        """The states of all jobs but these, as far as they read."""
-        self.write_back()
+        """The states of all jobs but these, as far as they read. Those must be in no bundle.
+
+        `PersistenceError` if the last write failed: the files may be old.
+        """
+        if self._failure is not None:
+            raise self._failure
         known = set(map(file_name, identities))
         states = []
         for name in sorted(filter(_STATE_FILE, set(self.directory.names()) - known)):
@@ -119,9 +131,12 @@ class StateStore:
     def written_s(self, identity: str) -> int:
         """When the state of a job was last written, by the clock of that time; 0: it is gone."""
         name = file_name(identity)
-        with suppress(FileNotFoundError):
+        try:
             return int(os.stat(name, dir_fd=self.directory.descriptor).st_mtime)
-        return 0
+        except FileNotFoundError:
+            return 0
+        except OSError as error:
+            raise unreadable(f"{self.path}/{name}", error) from None
 
     def remove(self, identity: str) -> None:
         """Remove the state of a job, if it has one."""
@@ -147,7 +162,8 @@ class StateStore:
                 self._replacer.replace(_files(states), len(states))
         except OSError as error:
             jobs = "1 job" if len(states) == 1 else f"{len(states):,} jobs"
-            raise self._unsaved(jobs, error) from None
+            raise self._failed(jobs, error) from None
+        self._failure = None
 
     def check_not_lost(self) -> None:
         """`StateLost` if a directory is gone, or another one is at its path by now.
@@ -179,7 +195,8 @@ class StateStore:
         try:
             self._replacer.write_back()
         except OSError as error:
-            raise self._unsaved("jobs", error) from None
+            raise self._failed("jobs", error) from None
+        self._failure = None
 
     def proof(self, run_id: str) -> str:
         """The path of the proof that a run has begun, for people."""
@@ -262,8 +279,10 @@ class StateStore:
             return
         self.write_back()
 
-    def _unsaved(self, jobs: str, error: OSError) -> PersistenceError:
-        return PersistenceError(f"the state of {jobs} cannot be saved in {self.path}", error)
+    def _failed(self, jobs: str, error: OSError) -> PersistenceError:
+        what = f"the state of {jobs} cannot be saved in {self.path}"
+        self._failure = PersistenceError(what, error)
+        return self._failure
 
     def _read(self, name: str, texts: dict[str, str]) -> JobState:
         file = f"{self.path}/{name}"
