@@ -1,30 +1,23 @@
-"""How a run or a period ended, from the JSON of `krond status` and `krond history`.
-
-A run succeeded if its exit code is 0 and krond has no reason to add: one that was stopped for its
-timeout or for a later run has not done its work, whatever its exit code says.
-"""
+"""How a run or a period ended, from the JSON of `krond status` and `krond history`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+
+from kron.krond.state.record import succeeded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
-def succeeded(ended: Mapping[str, Any]) -> bool | None:
-    """None: nothing ran, or nobody saw how it ended."""
-    if ended["exit_code"] is None and ended["signal"] is None:
-        return None
-    return ended["exit_code"] == 0 and not ended["reason"]
-
-
 def result_text(ended: Mapping[str, Any]) -> str:
-    if ended["exit_code"] is not None:
-        return "ok" if succeeded(ended) else f"exit code {ended['exit_code']}"
-    if ended["signal"] is not None:
-        return str(ended["signal"])
+    exit_code, signal = ended["exit_code"], ended["signal"]
+    if exit_code is not None:
+        is_ok = succeeded(exit_code, signal, ended["reason"])
+        return "ok" if is_ok else f"exit code {exit_code}"
+    if signal is not None:
+        return str(signal)
     if ended["outcome"] not in ("executed", "manual"):
         return str(ended["outcome"])
     return "ended, result unknown" if ended["started"] or not ended["ended"] else "not started"

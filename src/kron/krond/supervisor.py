@@ -185,7 +185,7 @@ def log_end(journal: Journal, entry: Entry, ended: Ended, seconds: float | None 
     journal.of_job(
         Event.EXITED,
         entry,
-        Level.INFO if ended.exit_code == 0 and not ended.reason else Level.WARN,
+        Level.INFO if ended.succeeded else Level.WARN,
         period=optional_text(ended.nominal_s),
         run_id=ended.run_id,
         exit_code=ended.exit_code,

@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,19 @@ def test_the_rows_that_were_asked_for_come_oldest_first(
     found = written.rows(**selection)
     hours = [(int(row["period"][11:13]) - 2) % 24 for row in found]
     assert "".join(map(str, hours)) == expected
+
+
+def test_the_database_and_the_state_have_one_idea_of_success(written: Written) -> None:
+    ways = product((None, 0, 3), (None, 9), ("", "it timed out"))
+    ends = [
+        executed(number, exit_code=exit_code, signal=signal, reason=reason)
+        for number, (exit_code, signal, reason) in enumerate(ways)
+    ]
+    written.add(*ends)
+    for outcome, result in (("ok", True), ("failed", False)):
+        expected = [ended.run_id for ended in ends if ended.succeeded is result]
+        assert written.run_ids(outcome=outcome) == expected
+    assert [row["succeeded"] for row in written.rows()] == [ended.succeeded for ended in ends]
 
 
 def test_jobs_are_found_by_name_or_with_their_file(written: Written) -> None:

@@ -15,10 +15,11 @@ from kron.core.errors import Code, KronError, did_you_mean, quoted, visible
 from kron.core.frozen import Frozen
 from kron.core.instant import optional_text
 from kron.krond.history.database import DATABASE, LOG, check_files, path_of
-from kron.krond.result import signal_name, succeeded
+from kron.krond.result import signal_name
 from kron.krond.state.directory import Directory
 from kron.krond.state.fields import optional_timestamp
 from kron.krond.state.owner import PID_FILE
+from kron.krond.state.record import succeeded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 PAGE = 1_000
 _RECORDED = "coalesce(ended_ns, found_ns)"
-_FAILED = "(signal IS NOT NULL OR exit_code <> 0 OR (exit_code = 0 AND reason <> ''))"
-_SUCCEEDED = "(exit_code = 0 AND reason = '')"
+_SUCCEEDED = "(exit_code IS 0 AND reason = '')"  # `succeeded` in SQL
+_FAILED = f"(coalesce(exit_code, signal) IS NOT NULL AND NOT {_SUCCEEDED})"
 OUTCOMES: Mapping[str, str] = {
     "ok": _SUCCEEDED,
     "failed": _FAILED,
@@ -219,7 +220,7 @@ def _document(row: Row) -> dict[str, Any]:
         late = _seconds(started_ns - chosen_s * SECOND_NS)
     if started_ns is not None and ended_ns is not None:
         took = _seconds(ended_ns - started_ns)
-    document = {
+    return {
         "name": str(row["name"]),
         "file": str(row["file"]),
         "identity": str(row["identity"]),
@@ -236,8 +237,8 @@ def _document(row: Row) -> dict[str, Any]:
         "exit_code": exit_code,
         "signal": None if signal is None else signal_name(signal),
         "recorded": optional_timestamp(found_ns if ended_ns is None else ended_ns),
+        "succeeded": succeeded(exit_code, signal, str(row["reason"])),
     }
-    return document | {"succeeded": succeeded(document)}
 
 
 def _integer(value: object) -> int | None:

@@ -16,7 +16,7 @@ from kron.engine.actions import Outcome
 from kron.krond.state import fields
 from kron.krond.state.errors import StateCorrupt
 from kron.krond.state.fields import shown
-from kron.krond.state.record import MANUAL, Ended
+from kron.krond.state.record import MANUAL, Ended, succeeded
 from kron.krond.strict_json import without_halves
 
 HISTORY = 10
@@ -102,10 +102,11 @@ class Past(Frozen):
         rows, last_run = json.loads(self.rows), json.loads(self.last)
         success = failed = missed = None
         for row in (*reversed(rows), *([last_run] if last_run not in (None, *rows) else ())):
-            if row[_EXIT_CODE] == 0 and not row[_REASON]:
+            has_succeeded = succeeded(row[_EXIT_CODE], row[_SIGNAL], row[_REASON])
+            if has_succeeded:
                 success = row
                 break
-            if row[_EXIT_CODE] is not None or row[_SIGNAL] is not None:
+            if has_succeeded is False:
                 failed = failed or row
             elif row[_OUTCOME] == Outcome.MISSED:
                 missed = missed or row

@@ -92,6 +92,10 @@ class Ended(Frozen):
         if not _OUTCOME(self.outcome):
             raise ValueError(f"the outcome {self.outcome[:100]!r} is not a lower-case word")
 
+    @property
+    def succeeded(self) -> bool | None:
+        return succeeded(self.exit_code, self.signal, self.reason)
+
 
 class JobState(Frozen):
     identity: str
@@ -107,6 +111,17 @@ class JobState(Frozen):
 
     def __post_init__(self) -> None:
         check_boot_id(self.boot_id)
+
+
+def succeeded(exit_code: int | None, signal: int | str | None, reason: str) -> bool | None:
+    """Whether what has ended so succeeded; None: nothing ran, or nobody saw how it ended.
+
+    krond adds a reason to a run that it stopped for its timeout or for a later run: such a run has
+    not done its work, whatever its exit code says.
+    """
+    if exit_code is None and signal is None:
+        return None
+    return exit_code == 0 and not reason
 
 
 def check_run_id(run_id: str) -> None:
