@@ -122,6 +122,7 @@ def test_where_directories_cannot_be_locked_the_file_is_the_lock(
     with pytest.raises(KronError, match=f"process {os.getpid()} has locked"):
         own(second)
     held.release()
+    (tmp_path / "krond.pid").write_text(f"{os.getpid()}\n")  # alive, and holds nothing
     assert running_pid(str(tmp_path)) is None
     own(second).release()
     first.close()

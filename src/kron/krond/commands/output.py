@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from kron.console.parser import Parser, number_up_to
 from kron.console.terminal import Terminal
 from kron.core.errors import Code, KronError, quoted, visible
-from kron.krond.control.client import NotRunning, ask
+from kron.krond.control.client import NotRunning, ask_status
 from kron.krond.output.names import directory_name
 from kron.krond.output.reader import POLL_S, KeptOutput, directories_of, kept_outputs, pieces
 from kron.krond.output_dir import add_output_dir, output_dir_of
@@ -180,7 +180,7 @@ def _is_kept(row: dict[str, Any]) -> bool:
 def _status(arguments: Namespace) -> dict[str, Any] | None:
     """What krond says of the job; None if no krond is running."""
     try:
-        return ask(state_dir_of(arguments), {"command": "status", "job": arguments.job}, 30)
+        return ask_status(state_dir_of(arguments), arguments.job)
     except NotRunning:
         return None
 

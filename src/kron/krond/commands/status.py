@@ -10,7 +10,7 @@ from kron.console.parser import Parser, add_format
 from kron.console.report import many
 from kron.console.terminal import Terminal
 from kron.core.instant import from_text
-from kron.krond.control.client import ask
+from kron.krond.control.client import ask_status
 from kron.krond.result import result_in_words
 from kron.krond.state_dir import add_state_dir, state_dir_of
 
@@ -36,7 +36,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    answer = ask(state_dir_of(arguments), {"command": "status", "job": arguments.job}, 30)
+    answer = ask_status(state_dir_of(arguments), arguments.job)
     rows = answer["jobs"]
     if arguments.format == "json":
         del answer["ok"]

@@ -50,8 +50,9 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     answer = ask(state_dir, {"command": "stop", "how": arguments.how or ""}, 30)
     if arguments.no_wait:
         return 0
-    if answer["runs"] and answer["how"] != OnStop.LEAVE:
-        terminal.error(_waits_for(answer["runs"], answer["how"]))
+    runs, how = answer.get("runs"), answer.get("how", "")  # an earlier krond does not name them
+    if runs and how != OnStop.LEAVE:
+        terminal.error(_waits_for(runs, how))
         terminal.errors.flush()
     while pid is not None and running_pid(state_dir) == pid:
         time.sleep(_POLL_S)

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 _ANSWER_BYTES = 256 * 2**20
 _CHUNK_BYTES = 2**18
 _PAUSE_S = 0.02
+_ADDED = {"output_dir": "", "troubles": ()}
+_ADDED_TO_JOB = {
+    **dict.fromkeys(("last_success", "failed", "missed")),
+    **dict.fromkeys(("stdout", "stderr"), "inherit"),
+}
+"""What the first version of krond did not say of itself and of a job. It kept no output."""
 
 
 class NotRunning(KronError):  # noqa: N818 (a state, not an error)
@@ -69,6 +75,15 @@ def ask(state_dir: str, request: Mapping[str, Any], timeout_s: float | None) -> 
             raise ControlError(*_refusal(answer))
         why_late = NoAnswer(*_refusal(answer))
         time.sleep(_PAUSE_S)
+
+
+def ask_status(state_dir: str, job: str) -> dict[str, Any]:
+    """The answer to `status`, of this version whichever version of krond gave it."""
+    answer = ask(state_dir, {"command": "status", "job": job}, 30)
+    for whole, added in ((answer, _ADDED), *((row, _ADDED_TO_JOB) for row in answer["jobs"])):
+        for key, value in added.items():
+            whole.setdefault(key, value)
+    return answer
 
 
 def _exchange(state_dir: str, line: bytes, deadline_s: float | None) -> bytes:

@@ -43,16 +43,16 @@ def running_pid(state_dir: str) -> int | None:
     except OSError:
         return None
     try:
-        with suppress(OSError):  # it cannot be locked here: only krond.pid says who has it
-            if is_free(directory):
-                return None
         return _owner(directory)
     finally:
         os.close(directory)
 
 
 def _owner(directory: int) -> int | None:
-    """The process that krond.pid names or, if the file is gone, the one behind the socket."""
+    """The process that has locked krond.pid or, if the file is gone, the one behind the socket.
+
+    The lock of the directory does not matter here: earlier versions had none.
+    """
     for find in (_noted_pid, _listening_pid):
         with suppress(OSError):
             pid = find(directory)
@@ -65,7 +65,7 @@ def _noted_pid(directory: int) -> int | None:
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     descriptor = os.open(PID_FILE, flags, dir_fd=directory)
     try:
-        return pid_in(descriptor)
+        return None if is_free(descriptor) else pid_in(descriptor)
     finally:
         os.close(descriptor)
 
