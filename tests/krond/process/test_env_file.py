@@ -56,7 +56,7 @@ def test_a_value_is_read_as_systemd_reads_it(text: str, value: str) -> None:
         pytest.param(b"A=1\nexport SECRET=x", "line 2 does not begin with NAME=", id="export"),
         pytest.param(b"SECRET-1=x", "line 1 does not begin with NAME=", id="name"),
         pytest.param(b"=SECRET", "line 1 does not begin with NAME=", id="no name"),
-        pytest.param(b"\xef\xbb\xbfSECRET=1", "line 1 does not begin with NAME=", id="BOM"),
+        pytest.param(b"\xef\xbb\xbfSECRET=1", "it begins with a byte order mark", id="BOM"),
         pytest.param(
             b'A=1\nB="SECRET\nC=2',
             "a quote in the value that begins in line 2 is never closed",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from errno import ENOENT, ENXIO
 
@@ -89,6 +90,8 @@ def parse_env_file(data: bytes) -> Variables:
     The last of several values of a name holds, as for systemd. Unlike systemd, which ignores a
     name that no variable can have (`export A=b`), this refuses it.
     """
+    if data.startswith(BOM_UTF8):
+        raise ValueError("it begins with a byte order mark")
     if b"\0" in data:
         raise ValueError("it has a NUL byte")
     try:
