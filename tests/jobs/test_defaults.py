@@ -195,18 +195,25 @@ def test_jobs_share_what_they_have_from_the_defaults() -> None:
         pytest.param("defaults: env=A=\x00", Code.TEXT, "\x00", id="NUL"),
         pytest.param("defaults: env=A=\r", Code.TEXT, "\r", id="carriage return"),
         pytest.param(f"defaults: env=A={'x' * 65_536}", Code.LIMIT, "d", id="too long"),
-        pytest.param("Defaults: nice=1", Code.UNKNOWN_KEYWORD, "Defaults:", id="capital"),
-        pytest.param("defaults nice=1", Code.UNKNOWN_KEYWORD, "defaults", id="no colon"),
     ],
 )
 def test_an_error_in_the_defaults_is_reported_there_and_once(
     text: str, code: Code, marked: str
 ) -> None:
     jobs = [rf'{CRON} name=n{number} command="a \"b | c"' for number in range(3)]
-    findings = read("# first", text, *(jobs if text.startswith("defaults:") else [])).findings
+    findings = read("# first", text, *jobs).findings
     assert (findings[0].code, findings[0].line) == (code, 2)
     assert text[findings[0].start : findings[0].end] == marked
     assert {finding.line for finding in findings} == {2}
+
+
+@pytest.mark.parametrize(
+    "text", ["Defaults:", "defaults :", "default:", "defaults user=root", " DEFAULTS user=root"]
+)
+def test_a_line_that_was_meant_to_be_defaults_is_reported_as_that(text: str) -> None:
+    (finding,) = read(text).findings
+    assert (finding.code, finding.fix) == (Code.UNKNOWN_KEYWORD, 'did you mean "defaults:"?')
+    assert text[finding.start : finding.end] == text.split(maxsplit=1)[0]
 
 
 def test_all_errors_of_the_defaults_come_together() -> None:

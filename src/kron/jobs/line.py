@@ -15,6 +15,7 @@ from kron.core.errors import (
     KronError,
     ParseError,
     Problem,
+    did_you_mean,
     quoted,
 )
 from kron.core.limits import DEFAULT_LIMITS, Limits
@@ -86,6 +87,8 @@ class LineReader:
         if defaults.policy and not problems:
             schedule_text = defaults.with_policy(schedule_text.rstrip(" \t"))
             schedule = self._schedule(schedule_text, identity, problems)
+        if schedule is None and is_fuzzy(text):
+            _check_defaults(text)
         if problems or schedule is None:
             problems.sort(key=lambda problem: problem.start)
             raise ParseError(text, problems[:SHOWN_PROBLEMS])
@@ -99,7 +102,7 @@ class LineReader:
         problems: list[Problem] = []
         words, fields_start = head_words(text)
         if not words or words[0].text != DEFAULTS:
-            word = Token(text.split(None, 1)[0], len(text) - len(text.lstrip(" \t")))
+            word = _first_word(text)
             message = f"a space is missing after {quoted(DEFAULTS)}"
             raise ParseError(text, [word.problem(Code.FIELD_FORM, message)])
         policy = self._policy_of(text[:fields_start], problems)
@@ -221,6 +224,18 @@ def _head(text: str, problems: list[Problem]) -> tuple[str, int]:
         raise ParseError(text, [rest.problem(Code.FIELD_FORM, message, fix=_IMPORT)])
     problems.append(stray(extra[0]))
     return "".join(characters), start
+
+
+def _check_defaults(text: str) -> None:
+    """A `ParseError` if a line that does not read was probably meant to be a defaults line."""
+    word = _first_word(text)
+    if near := did_you_mean(word.text, [DEFAULTS]):
+        message = f"{quoted(word.text)} begins neither a schedule nor defaults"
+        raise ParseError(text, [word.problem(Code.UNKNOWN_KEYWORD, message, fix=near)])
+
+
+def _first_word(text: str) -> Token:
+    return Token(text.split(None, 1)[0], len(text) - len(text.lstrip(" \t")))
 
 
 def _task(values: dict[str, Any]) -> Task:
