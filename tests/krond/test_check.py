@@ -159,11 +159,14 @@ def test_a_krond_that_cannot_write_its_state_is_critical_until_it_can(tmp_path: 
             host.ask("trigger", job="job", wait=True)
         found = document(host)
         assert [(each["kind"], each["status"]) for each in found["problems"]] == [
-            ("state", "critical")
+            ("state", "critical"),
+            ("failed", "critical"),
         ]
         assert "No space left on device" in found["text"]
         filler.unlink()
-        wait_for(lambda: check(host)[0] == OK, "krond goes on")
+        wait_for(lambda: not host.ask("status")["troubles"], "krond goes on")
+        host.ask("trigger", job="job", wait=True)
+        assert check(host)[0] == OK
 
 
 def test_a_krond_without_jobs_is_a_warning(host: Host) -> None:

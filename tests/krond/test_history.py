@@ -93,7 +93,11 @@ def test_it_shows_how_every_kind_of_run_ended_to_people_and_to_scripts(host: Hos
         f"{NEVER} name=absent command=/no/such",
     )
     host.start()
-    assert history(host) == [], "nothing has ended yet"
+    assert history(host) == []
+    for words in ((), ("--outcome", "failed")):
+        nothing = host.command("history", *words)
+        assert (nothing.returncode, nothing.stdout) == (0, "")
+        assert nothing.stderr == "nothing has ended yet\n"
     trigger(host, "failed", "killed", "absent")
     host.wait_for_event("exited", "due")
     rows = {row["name"]: row for row in wait_for_rows(host, 4)}
@@ -125,12 +129,17 @@ def test_it_shows_how_every_kind_of_run_ended_to_people_and_to_scripts(host: Hos
     assert "\x1b[31mexit code 3\x1b[0m" in coloured
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured).split() == shown.stdout.split()
 
-    assert [row["name"] for row in history(host, "--outcome", "failed")] == ["failed", "killed"]
+    failed = history(host, "--outcome", "failed")
+    assert [row["name"] for row in failed] == ["failed", "killed", "absent"]
+    assert {row["succeeded"] for row in failed} == {False}
     assert history(host, "--since", "1h") == history(host)
     assert history(host, "--until", "1h") == history(host, "--since", "2099-01-01") == []
     assert [row["name"] for row in history(host, "failed", "due", "--limit", "9")] == [
         row["name"] for row in history(host) if row["name"] in ("failed", "due")
     ]
+    nothing = host.command("history", "due", "--outcome", "failed")
+    assert (nothing.returncode, nothing.stdout) == (0, "")
+    assert nothing.stderr == "nothing that matches\n"
     unknown = host.command("history", "faild")
     assert (unknown.returncode, unknown.stdout) == (1, "")
     assert 'did you mean "failed"?' in unknown.stderr
@@ -164,6 +173,21 @@ def test_a_hostile_name_or_reason_is_shown_escaped(tmp_path: Path) -> None:
     assert first.startswith("a\\x1b[2Jb\\x0ac|d  2026-03-01T02:00:00Z")
     assert "\\x1b]0;owned\\x07" in first
     assert second.index("missed x1000") == head.index("RESULT")
+
+
+def test_the_columns_are_straight_whatever_the_result_is(tmp_path: Path) -> None:
+    written = Written(tmp_path)
+    written.add(
+        executed(0, reason="why"),
+        executed(1, exit_code=None, reason="why"),
+        missed(2).replace(outcome="unschedulable", reason="why"),
+        missed(3).replace(outcome="manual", reason="why"),
+    )
+    written.close()
+    head, *lines = krond("history", "--state-dir", written.path).stdout.splitlines()
+    results = {line[head.index("RESULT") : head.index("OUTPUT")].rstrip() for line in lines}
+    assert results == {"exit code 0", "ended, result unknown", "unschedulable", "not started"}
+    assert {line.index("why") for line in lines} == {head.index("REASON")}
 
 
 def test_a_reader_that_ends_early_ends_it_and_a_million_rows_need_no_memory(tmp_path: Path) -> None:

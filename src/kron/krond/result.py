@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 def result_text(ended: Mapping[str, Any]) -> str:
     exit_code, signal = ended["exit_code"], ended["signal"]
     if exit_code is not None:
-        is_ok = succeeded(exit_code, signal, ended["reason"])
+        is_ok = succeeded(
+            *(ended["outcome"], ended["reason"]),
+            *(ended["started"], ended["ended"], exit_code, signal),
+        )
         return "ok" if is_ok else f"exit code {exit_code}"
     if signal is not None:
         return str(signal)

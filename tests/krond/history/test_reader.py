@@ -66,10 +66,17 @@ def test_the_rows_that_were_asked_for_come_oldest_first(
 
 
 def test_the_database_and_the_state_have_one_idea_of_success(written: Written) -> None:
-    ways = product((None, 0, 3), (None, 9), ("", "it timed out"))
+    ways: dict[str, tuple[Any, ...]] = {
+        "exit_code": (None, 0, 3),
+        "signal": (None, 9),
+        "reason": ("", "it timed out"),
+        "outcome": ("executed", "manual"),
+        "started_ns": (None, 1),
+        "ended_ns": (None, 2),
+    }
     ends = [
-        executed(number, exit_code=exit_code, signal=signal, reason=reason)
-        for number, (exit_code, signal, reason) in enumerate(ways)
+        executed(number, **dict(zip(ways, way, strict=True)))
+        for number, way in enumerate(product(*ways.values()))
     ]
     written.add(*ends)
     for outcome, result in (("ok", True), ("failed", False)):

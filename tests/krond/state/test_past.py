@@ -14,6 +14,8 @@ KINDS: dict[str, dict[str, object]] = {
     "k": {"outcome": "manual", "signal": 9},
     "t": {"outcome": "executed", "exit_code": 0, "reason": "it timed out"},
     "u": {"outcome": "executed", "reason": "its result is unknown"},
+    "U": {"outcome": "manual", "reason": "its result is unknown"},
+    "n": {"outcome": "manual", "reason": "no such program", "ended_ns": 1},
     "m": {"outcome": "missed"},
     "x": {"outcome": "skipped"},
 }
@@ -41,6 +43,7 @@ def past(kinds: str) -> Past:
         ("st", 0, 1, None),
         ("sfu", 0, 1, None),
         ("mmu", None, None, 1),
+        ("snU", 0, 1, None),
         ("s" + "x" * HISTORY, 0, None, None),
         ("f" + "x" * HISTORY, None, 0, None),
         ("s" + "f" * HISTORY, None, HISTORY, None),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from argparse import Namespace
 from collections.abc import Iterator
+from itertools import chain
 
 from kron.console.parser import Parser, add_format, number_up_to, past_moment
 from kron.console.terminal import Terminal
@@ -40,6 +41,7 @@ EXAMPLES = (
     ("krond history --since 2026-03-01 --format json", "for a script"),
 )
 _TIME_WIDTH = len("2026-03-01T02:32:20Z")
+_RESULT_WIDTH = len("ended, result unknown")
 _RUN_ID_WIDTH = 20
 
 
@@ -81,8 +83,11 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         rows = iter(()) if reader is None else _with_outputs(reader.rows(selection), outputs)
         if arguments.format == "json":
             _print_json(rows, terminal)
-        elif reader is not None:
-            _print_table(reader, selection, rows, terminal)
+        elif reader is not None and (first := next(rows, None)) is not None:
+            _print_table(reader, selection, chain([first], rows), terminal)
+        else:
+            is_empty = reader is None or selection == Selection(limit=selection.limit)
+            terminal.error("nothing has ended yet" if is_empty else "nothing that matches")
     return 0
 
 
@@ -119,7 +124,7 @@ def _print_table(
     reader: HistoryReader, selection: Selection, rows: Iterator[dict[str, Any]], terminal: Terminal
 ) -> None:
     name_width = max(columns(visible(reader.longest_name(selection))), len("NAME"))
-    widths = (name_width, *[_TIME_WIDTH] * 3, 8, 9, 9, _RUN_ID_WIDTH, 0)
+    widths = (name_width, *[_TIME_WIDTH] * 3, 8, 9, _RESULT_WIDTH, _RUN_ID_WIDTH, 0)
     head = (
         *("NAME", "PERIOD (UTC)", "CHOSEN (UTC)", "STARTED (UTC)"),
         *("LATE", "TOOK", "RESULT", "OUTPUT", "REASON"),

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 PAGE = 1_000
 _RECORDED = "coalesce(ended_ns, found_ns)"
 _SUCCEEDED = "(exit_code IS 0 AND reason = '')"  # `succeeded` in SQL
-_FAILED = f"(coalesce(exit_code, signal) IS NOT NULL AND NOT {_SUCCEEDED})"
+_UNSTARTED = "(outcome = 'manual' AND started_ns IS NULL AND ended_ns IS NOT NULL)"
+_FAILED = f"((coalesce(exit_code, signal) IS NOT NULL OR {_UNSTARTED}) AND NOT {_SUCCEEDED})"
 OUTCOMES: Mapping[str, str] = {
     "ok": _SUCCEEDED,
     "failed": _FAILED,
@@ -237,7 +238,9 @@ def _document(row: Row) -> dict[str, Any]:
         "exit_code": exit_code,
         "signal": None if signal is None else signal_name(signal),
         "recorded": optional_timestamp(found_ns if ended_ns is None else ended_ns),
-        "succeeded": succeeded(exit_code, signal, str(row["reason"])),
+        "succeeded": succeeded(
+            *(str(row["outcome"]), str(row["reason"])), started_ns, ended_ns, exit_code, signal
+        ),
     }
 
 

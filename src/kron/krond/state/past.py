@@ -57,11 +57,6 @@ ROWS = rf"\[(?:{_ROW}(?:,{_ROW}){{0,{HISTORY - 1}}})?\]"
 """The pattern of `Past.rows`, likewise."""
 
 
-_OUTCOME, _REASON, _EXIT_CODE, _SIGNAL = map(
-    list(COLUMNS).index, ("outcome", "reason", "exit_code", "signal")
-)
-
-
 class Standing(Frozen):
     """What a monitor asks of a job. Only the rows of its past are looked at."""
 
@@ -102,13 +97,14 @@ class Past(Frozen):
         rows, last_run = json.loads(self.rows), json.loads(self.last)
         success = failed = missed = None
         for row in (*reversed(rows), *([last_run] if last_run not in (None, *rows) else ())):
-            has_succeeded = succeeded(row[_EXIT_CODE], row[_SIGNAL], row[_REASON])
+            _, _, outcome, reason, _, *run = row
+            has_succeeded = succeeded(outcome, reason, *run)
             if has_succeeded:
                 success = row
                 break
             if has_succeeded is False:
                 failed = failed or row
-            elif row[_OUTCOME] == Outcome.MISSED:
+            elif outcome == Outcome.MISSED:
                 missed = missed or row
         return Standing(*(row and _ended(row) for row in (success, failed, missed)))
 

@@ -94,7 +94,10 @@ class Ended(Frozen):
 
     @property
     def succeeded(self) -> bool | None:
-        return succeeded(self.exit_code, self.signal, self.reason)
+        return succeeded(
+            *(self.outcome, self.reason),
+            *(self.started_ns, self.ended_ns, self.exit_code, self.signal),
+        )
 
 
 class JobState(Frozen):
@@ -113,14 +116,23 @@ class JobState(Frozen):
         check_boot_id(self.boot_id)
 
 
-def succeeded(exit_code: int | None, signal: int | str | None, reason: str) -> bool | None:
-    """Whether what has ended so succeeded; None: nothing ran, or nobody saw how it ended.
+def succeeded(
+    outcome: str,
+    reason: str,
+    started: object,
+    ended: object,
+    exit_code: int | None,
+    signal: int | str | None,
+) -> bool | None:
+    """Whether what has ended so succeeded; None: no run of a period, or nobody saw how it ended.
 
     krond adds a reason to a run that it stopped for its timeout or for a later run: such a run has
-    not done its work, whatever its exit code says.
+    not done its work, whatever its exit code says. Nor has a manual run that never started; it is
+    no period that could be missed.
     """
     if exit_code is None and signal is None:
-        return None
+        is_unstarted = outcome == MANUAL and started is None and ended is not None
+        return False if is_unstarted else None
     return exit_code == 0 and not reason
 
 
