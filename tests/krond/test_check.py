@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import socket
 import threading
@@ -85,12 +86,31 @@ def test_a_missed_period_is_critical_until_a_run_succeeds(host: Host) -> None:
     assert host.stop() == 0
     backdate(host, "hourly", 3_600)
     host.start()
-    period = host.wait_for_event("missed_deadline", "hourly")["period"]
+    missed = host.wait_for_event("missed_deadline", "hourly")
     code, line = check(host)
     assert code == CRITICAL
-    assert f" - 1 missed: hourly ({period}) | " in line
+    assert f" - 1 missed: hourly ({missed['period']}: {missed['reason']}) | " in line
     host.ask("trigger", job="hourly", wait=True)
     assert check(host)[0] == OK
+
+
+def test_a_run_that_cannot_start_is_critical_and_says_why(host: Host) -> None:
+    program = host.directory / "late"
+    host.write(
+        f"{host.soon('due')} name=due command=/no/such", f"{NEVER} name=asked command={program}"
+    )
+    host.start()
+    host.wait_for_event("missed_deadline", "due")
+    with pytest.raises(ControlError, match="does not exist"):
+        host.ask("trigger", job="asked", wait=True)
+    code, line = check(host)
+    assert code == CRITICAL
+    assert re.search(r'1 failed: asked \(not started: the program ".*" does not exist\)', line)
+    assert 'Z: the program "/no/such" does not exist)' in line
+    assert 'missed: the program "/no/such" does not exist' in host.command("status", "due").stdout
+    program.symlink_to("/bin/true")
+    host.ask("trigger", job="asked", wait=True)
+    assert "failed=0 missed=1" in check(host)[1]
 
 
 def test_a_success_that_is_too_old_or_unknown_is_critical(host: Host) -> None:
@@ -208,6 +228,22 @@ def test_an_answer_that_is_not_kronds_is_unknown(tmp_path: Path, reply: bytes) -
     assert ended.stdout.startswith("KROND UNKNOWN - the answer")
 
 
-@pytest.mark.parametrize("wrong", ["backup", "=1h", "backup=1d", "backup="])
-def test_an_age_without_a_job_or_a_unit_is_a_wrong_command_line(wrong: str) -> None:
-    assert krond("check", "--max-age-of-success", wrong).returncode == 64
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("--max-age-of-success backup", '"backup" is not a job and an age'),
+        ("--max-age-of-success =1h", '"=1h" is not a job and an age'),
+        ("--max-age-of-success backup=1d", '"1d"'),
+        ("--max-age-of-success backup=", '""'),
+        ("--timeout 0s", "krond needs some time to answer"),
+        ("--ignore a --max-age-of-success a=1h", '"a" has an age in --max-age-of-success, and is'),
+        ("--no-such-option", '"--no-such-option"'),
+    ],
+)
+def test_a_wrong_command_line_is_unknown_in_one_line(words: str, why: str) -> None:
+    ended = krond("check", *words.split())
+    assert ended.returncode == UNKNOWN
+    (line,) = ended.stdout.splitlines()
+    assert line.startswith("KROND UNKNOWN - ")
+    assert why in line
+    assert "Try: krond check --help" in ended.stderr

@@ -248,7 +248,7 @@ def test_status_is_for_people(host: Host) -> None:
         ("fine", "ok"),
         ("failed", "exit code 3"),
         ("killed", "SIGKILL"),
-        ("absent", "not started"),
+        ("absent", "not started: the program .* does not exist"),
     ):
         assert re.search(rf"  {result} +\d+s$", shown[name]), shown[name]
     one = host.command("status", "fine").stdout.splitlines()

@@ -76,8 +76,13 @@ MISSED = ended(outcome="missed", exit_code=None, started=None, reason="too late"
         ),
         pytest.param(
             answer(job(missed=MISSED)),
-            "CRITICAL - 1 missed: backup (2026-03-01T12:00:00Z)",
+            "CRITICAL - 1 missed: backup (2026-03-01T12:00:00Z: too late)",
             id="missed",
+        ),
+        pytest.param(
+            answer(job(missed=MISSED | {"reason": "x" * 101})),
+            f"CRITICAL - 1 missed: backup (2026-03-01T12:00:00Z: {'x' * 99}…)",
+            id="a-long-reason",
         ),
         pytest.param(
             answer(
@@ -85,7 +90,7 @@ MISSED = ended(outcome="missed", exit_code=None, started=None, reason="too late"
                 job("b", failed=ended(exit_code=None, signal="SIGKILL")),
             ),
             "CRITICAL - 2 failed: backup (exit code 3), b (SIGKILL); "
-            "1 missed: backup (2026-03-01T12:00:00Z)",
+            "1 missed: backup (2026-03-01T12:00:00Z: too late)",
             id="both",
         ),
         pytest.param(
@@ -192,6 +197,13 @@ def test_a_last_success_may_be_so_old(
 def test_jobs_can_be_named_or_left_out(scope: dict[str, Any], failed: list[str]) -> None:
     found = health(answer(job("a", failed=FAILED), job("b", failed=FAILED), job("c")), **scope)
     assert [problem.job for problem in found.of_kind("failed")] == failed
+
+
+@pytest.mark.parametrize("scope", [{"jobs": ["a"]}, {"ignored": ["/etc/a.kron:b"]}])
+def test_an_age_is_looked_at_whatever_is_named_or_left_out(scope: dict[str, Any]) -> None:
+    given = answer(job("a"), job("b", failed=FAILED, last_success=None))
+    found = health(given, longest_s={"b": 3_600}, **scope)
+    assert [(problem.kind, problem.job) for problem in found.problems] == [("stale", "b")]
 
 
 def test_a_job_that_is_named_and_does_not_exist_is_critical() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from kron.console.terminal import COLOUR_CHOICES
-from kron.core.errors import KronError, did_you_mean, quoted
+from kron.core.errors import Code, KronError, did_you_mean, quoted
 from kron.core.instant import to_seconds
 
 TYPE_CHECKING = False
@@ -20,14 +20,14 @@ _WIDTH = 90
 
 
 class UsageError(KronError):
-    """A command line that contradicts itself in a way that argparse cannot know.
+    """A wrong command line, by argparse or in a way that argparse cannot know.
 
     The program exits with the code of a wrong command line, whatever the error's own code is.
     """
 
 
 class Parser(argparse.ArgumentParser):
-    def __init__(self, prog: str, summary: str, command: ModuleType, wrong_usage: int) -> None:
+    def __init__(self, prog: str, summary: str, command: ModuleType) -> None:
         examples = [f"  {line}\n      {meaning}" for line, meaning in command.EXAMPLES]
         super().__init__(
             prog=prog,
@@ -39,7 +39,6 @@ class Parser(argparse.ArgumentParser):
         )
         self.summary = summary
         self.command = command
-        self._wrong_usage = wrong_usage
         command.add_arguments(self)
         general = self.add_argument_group("general options")
         general.add_argument(
@@ -60,7 +59,7 @@ class Parser(argparse.ArgumentParser):
         return arguments
 
     def error(self, message: str) -> Never:
-        self.exit(self._wrong_usage, f"{self.prog}: {message}\nTry: {self.prog} --help\n")
+        raise UsageError(Code.VALUE_UNKNOWN, message)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:

@@ -40,7 +40,8 @@ class Program(Frozen):
     """A paragraph, its lines broken as help shows them."""
     package: str
     """The package of the sub-commands. Each module has DESCRIPTION and EXAMPLES for its help,
-    `add_arguments(parser)`, and `run(arguments, terminal)`, which returns the exit code."""
+    `add_arguments(parser)`, and `run(arguments, terminal)`, which returns the exit code; it may
+    have `refuse(error, terminal)`, which answers a wrong command line with another one."""
     commands: Mapping[str, str]
     """Every sub-command and its summary, so that `--help` imports none of them."""
     groups: Mapping[str, str]
@@ -97,7 +98,7 @@ class Program(Frozen):
         from kron.console.parser import Parser
 
         module = import_module(f"{self.package}.{module_name(name)}")
-        return Parser(f"{self.name} {name}", self.commands[name], module, self.wrong_usage)
+        return Parser(f"{self.name} {name}", self.commands[name], module)
 
     def _run(self, words: Sequence[str], terminal: Terminal) -> int:
         if not words or words[0] in ("-h", "--help", "help"):
@@ -116,15 +117,15 @@ class Program(Frozen):
         parser = self.parser(name)
         try:
             arguments = parser.parse_args(words[count:])
-        except SystemExit as stop:  # --help, or an error that argparse has reported
-            return stop.code if isinstance(stop.code, int) else self.wrong_usage
-        terminal.use_colour(arguments.color)
-        try:
+            terminal.use_colour(arguments.color)
             code: int = parser.command.run(arguments, terminal)
+        except SystemExit:  # --help
+            return OK
         except UsageError as error:
             prefix = terminal.styled_error(f"{parser.prog}:", "bold", "red")
             terminal.error(f"{prefix} {error}", f"Try: {parser.prog} --help")
-            return self.wrong_usage
+            refuse = getattr(parser.command, "refuse", None)
+            return self.wrong_usage if refuse is None else refuse(error, terminal)
         return code
 
     def _help(self, words: Sequence[str], terminal: Terminal) -> int:

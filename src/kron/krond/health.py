@@ -6,14 +6,14 @@ missed a period, stays so until a run of it succeeds, a manual one for example.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from enum import IntEnum
 
 from kron.answers.times import distance
 from kron.core.duration import SECOND_NS
 from kron.core.frozen import Frozen
 from kron.core.instant import from_text, to_text
-from kron.krond.result import result_text
+from kron.krond.result import reason_in_short, result_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +70,11 @@ class Scope(Frozen):
     """Empty for all."""
     ignored: Collection[str] = ()
     longest_s: Mapping[str, int] = {}
-    """How old the last success of a job may be."""
+    """How old the last success of a job may be, also of one that is not looked at otherwise."""
+
+    def has(self, names: Set[str]) -> bool:
+        """Whether to look at the job with these names."""
+        return names.isdisjoint(self.ignored) and not (self.jobs and names.isdisjoint(self.jobs))
 
 
 def examine(
@@ -83,9 +87,7 @@ def examine(
 
     `last_success_ns` is asked, by identity, about a job whose status knows no success any more.
     """
-    rows = [row for row in answer["jobs"] if not _names(row) & set(scope.ignored)]
-    if scope.jobs:
-        rows = [row for row in rows if _names(row) & set(scope.jobs)]
+    rows = [row for row in answer["jobs"] if scope.has(_names(row))]
     counts: dict[str, int] = {}
     for row in answer["jobs"]:
         counts[row["name"]] = counts.get(row["name"], 0) + 1
@@ -94,9 +96,10 @@ def examine(
         yield from _own_problems(answer)
         for name in _unknown((*scope.jobs, *scope.longest_s), answer["jobs"]):
             yield Problem("absent", "not configured", name)
-        for row in rows:
+        for row in answer["jobs"]:
             shown = row["name"] if counts[row["name"]] == 1 else f"{row['file']}:{row['name']}"
-            yield from _job_problems(row, shown, now_s)
+            if scope.has(_names(row)):
+                yield from _job_problems(row, shown, now_s)
             for name in _names(row) & scope.longest_s.keys():
                 success_ns = _success_ns(row, last_success_ns)
                 yield from _staleness(shown, success_ns, scope.longest_s[name], now_s)
@@ -119,13 +122,16 @@ def _job_problems(row: Mapping[str, Any], shown: str, now_s: int) -> Iterator[Pr
     if row["suspended"]:
         return  # somebody has taken it out of service
     if failed := row["failed"]:
-        text = ": ".join(filter(None, (result_text(failed), failed["reason"])))
-        yield Problem("failed", text, shown, failed["ended"])
+        yield Problem("failed", _with_reason(result_text(failed), failed), shown, failed["ended"])
     if missed := row["missed"]:
-        yield Problem("missed", missed["period"] or missed["reason"], shown, missed["ended"])
+        yield Problem("missed", _with_reason(missed["period"], missed), shown, missed["ended"])
     if row["next"] and from_text(row["next"]["chosen"]) < now_s - OVERDUE_S:
         chosen = row["next"]["chosen"]
         yield Problem("overdue", f"due {chosen}", shown, chosen)
+
+
+def _with_reason(text: str | None, ended: Mapping[str, Any]) -> str:
+    return ": ".join(filter(None, (text, reason_in_short(ended))))
 
 
 def _success_ns(row: Mapping[str, Any], last_success_ns: Callable[[str], int | None]) -> int | None:

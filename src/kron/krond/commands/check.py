@@ -6,10 +6,10 @@ import time
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Iterator
 
-from kron.console.parser import Parser, add_format, whole_seconds
+from kron.console.parser import Parser, UsageError, add_format, whole_seconds
 from kron.console.report import many
 from kron.console.terminal import Terminal
-from kron.core.errors import KronError, quoted, visible
+from kron.core.errors import Code, KronError, quoted, visible
 from kron.krond.control.client import NoAnswer, NotRunning, ask
 from kron.krond.health import Health, Problem, Scope, Status, examine
 from kron.krond.state_dir import add_state_dir, state_dir_of
@@ -17,7 +17,7 @@ from kron.krond.state_dir import add_state_dir, state_dir_of
 DESCRIPTION = """\
 Say in one line whether krond and its jobs are well, in the form that Nagios and its kin read. The
 exit code is 0 (OK), 1 (WARNING), 2 (CRITICAL) or 3 (UNKNOWN: it cannot be found out, because this
-user may not ask, for example); 64 for a wrong command line.
+user may not ask, for example, or the command line is wrong).
 
 CRITICAL: krond is not running, does not answer, is stopping or pauses; jobs wait for the clock; a
 job has failed or missed a period and has not succeeded since; a period is overdue, and krond has
@@ -50,7 +50,7 @@ def add_arguments(parser: Parser) -> None:
         type=_longest,
         metavar="JOB=AGE",
         help="how long ago the last run of JOB that succeeded may have ended, such as "
-        "backup=26h; a job without one is CRITICAL; may be repeated",
+        "backup=26h, whichever jobs are named; a job without one is CRITICAL; may be repeated",
     )
     parser.add_argument(
         "--ignore",
@@ -61,7 +61,7 @@ def add_arguments(parser: Parser) -> None:
     )
     parser.add_argument(
         "--timeout",
-        type=whole_seconds,
+        type=_timeout,
         default=10,
         metavar="TIME",
         help="how long to wait for krond's answer; default: 10s",
@@ -71,12 +71,23 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
+    for name, _ in arguments.max_age_of_success:
+        if name in arguments.ignore:
+            message = f"{quoted(name)} has an age in --max-age-of-success, and is in --ignore"
+            raise UsageError(Code.VALUE_UNKNOWN, message, fix="leave one out")
     health = _health(arguments)
     line = status_line(health)
     if arguments.format == "json":
         terminal.print_json({"schema": "krond.check/1", **_document(health, line)})
     else:
         terminal.print(line)
+    return int(health.status)
+
+
+def refuse(error: UsageError, terminal: Terminal) -> int:
+    """A wrong command line: a monitor shows what is on standard output, and knows no code 64."""
+    health = Health((Problem("krond", str(error), status=Status.UNKNOWN),))
+    terminal.print(status_line(health))
     return int(health.status)
 
 
@@ -143,6 +154,12 @@ def _document(health: Health, line: str) -> dict[str, object]:
             for problem in health.problems
         ],
     }
+
+
+def _timeout(text: str) -> int:
+    if seconds := whole_seconds(text):
+        return seconds
+    raise ArgumentTypeError("krond needs some time to answer; write it like 10s")
 
 
 def _longest(text: str) -> tuple[str, int]:
