@@ -14,13 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kron.krond.output.capped_file import CappedFile
-from kron.krond.output.layout import MARK_BYTES, left_out_mark, read_layout
+from kron.krond.output.layout import MARK_BYTES, left_out_mark, read_layout, ring_mark
 from kron.krond.output.names import OutputName
 from kron.krond.output.reader import KeptOutput, pieces
 
 LIMIT = 2_000
 HEAD, TAIL = LIMIT // 2, LIMIT - LIMIT // 2
-NAME = "20260302T020731.004217Z-run.log"
+RUN = "9f0c2d4e6a8b1c3d5e7f"
+NAME = f"20260302T020731.004217Z-{RUN}.log"
 
 
 class Written:
@@ -33,7 +34,7 @@ class Written:
         self._file = self._opened()
 
     def _opened(self) -> CappedFile:
-        return CappedFile(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600), self.limit)
+        return CappedFile(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600), RUN, self.limit)
 
     def feed(self, data: bytes) -> None:
         for start in range(0, len(data), 30_000):
@@ -79,7 +80,7 @@ def expected(data: bytes, limit: int = LIMIT) -> bytes:
     if len(data) <= limit:
         return data
     head = limit // 2
-    mark = left_out_mark(len(data) - limit)
+    mark = left_out_mark(RUN, len(data) - limit)
     return data[:head] + mark + data[len(data) - (limit - head) :]
 
 
@@ -125,17 +126,39 @@ def test_one_that_is_finished_is_not_changed_by_another_process(tmp_path: Path) 
 
 
 def test_a_run_cannot_lead_the_reader_out_of_its_own_bytes(tmp_path: Path) -> None:
-    """It may print what looks like our own lines."""
+    """It knows its id, so that it can print our own lines."""
     for begin, head in ((5, 10), (10**9, 5), (10, 10**9)):
         written = Written(tmp_path / f"{begin}")
-        fake = f"\n[krond left out 9 bytes after byte {head}: the rest begins at byte {begin} "
-        text = fake.encode() + b"and ends before it]"
-        written.feed(b"x" * 50 + text.ljust(MARK_BYTES - 1) + b"\n")
+        written.feed(b"x" * 50 + ring_mark(RUN, 9, head, begin))
         assert set(written.shown()) <= set(written.path.read_bytes() + b"0123456789 \n")
         written.go_on_elsewhere()
         written.feed(numbered(10_000))
         assert written.finish().error == 0
         assert written.path.stat().st_size <= LIMIT + MARK_BYTES
+
+
+@pytest.mark.parametrize("of", ["0" * 20, "f" * 20])
+def test_lines_of_another_run_are_bytes_like_any_others(tmp_path: Path, of: str) -> None:
+    """A run may print the output of another, as `krond output` shows it or as it is on disk."""
+    for place, text in enumerate(
+        (
+            b"x" * 300 + ring_mark(of, 5, 100, 200),
+            b"x" * 100 + left_out_mark(of, 5) + b"y" * 100,
+        )
+    ):
+        written = Written(tmp_path / f"{place}")
+        written.feed(text)
+        assert written.shown() == text
+        written.go_on_elsewhere()
+        written.feed(b"more")
+        written.finish()
+        assert written.path.read_bytes() == text + b"more"
+
+
+def test_our_lines_have_room_for_any_numbers() -> None:
+    for number in (0, 10**8, 10**15):
+        assert len(ring_mark(RUN * 5, number, number, number)) == MARK_BYTES
+        assert len(left_out_mark(RUN * 5, number)) == MARK_BYTES
 
 
 @contextmanager
@@ -190,7 +213,10 @@ class TestNoRoom:
         kept = written.path.read_bytes()
         assert len(kept) == LIMIT
         assert kept[:HEAD] == data[:HEAD]
-        assert kept[HEAD:] == left_out_mark(10_000 - LIMIT + MARK_BYTES) + data[MARK_BYTES - TAIL :]
+        assert (
+            kept[HEAD:]
+            == left_out_mark(RUN, 10_000 - LIMIT + MARK_BYTES) + data[MARK_BYTES - TAIL :]
+        )
 
 
 def test_a_file_system_without_splice_keeps_the_same(
@@ -211,7 +237,7 @@ def test_the_layout_says_how_much_was_printed(tmp_path: Path) -> None:
     for count in (500, 3_000, 5_000):
         written.feed(numbered(count))
     with written.path.open("rb") as file:
-        assert read_layout(file.fileno()).total == 8_500
+        assert read_layout(file.fileno(), RUN).total == 8_500
     written.finish()
     with written.path.open("rb") as file:
-        assert read_layout(file.fileno()).total == 8_500
+        assert read_layout(file.fileno(), RUN).total == 8_500

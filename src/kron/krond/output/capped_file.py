@@ -21,13 +21,14 @@ _LOST = "\n[krond lost {} bytes of output here: {}]\n"
 class CappedFile:
     """Goes on where another has stopped, if the file has something in it."""
 
-    def __init__(self, descriptor: int, limit: int) -> None:
+    def __init__(self, descriptor: int, run_id: str, limit: int) -> None:
         self.lost = 0
         """How many bytes were dropped and are not mentioned in the file."""
         self.error = 0
         """Why, as the kernel's error number."""
         self._descriptor = descriptor
-        layout = read_layout(descriptor)
+        self._run_id = run_id
+        layout = read_layout(descriptor, run_id)
         self._total = layout.total
         self._is_final = layout.is_final
         if layout.tail:  # the limit of the job may have changed since
@@ -112,7 +113,8 @@ class CappedFile:
     def _advance(self, count: int) -> None:
         self._total += count
         if self._total > self._limit:
-            mark = ring_mark(self._total - self._limit, self._head, self._place()[0])
+            left_out, begin = self._total - self._limit, self._place()[0]
+            mark = ring_mark(self._run_id, left_out, self._head, begin)
             with suppress(OSError):  # it only serves readers before the end
                 os.pwrite(self._descriptor, mark, self._limit)
 
@@ -124,7 +126,7 @@ class CappedFile:
         if os.fstat(self._descriptor).st_size < self._limit + MARK_BYTES:
             # The disk had no room for the line, so that it takes the room of the oldest bytes.
             tail, left_out = tail[MARK_BYTES:], left_out + MARK_BYTES
-        data = left_out_mark(left_out) + tail
+        data = left_out_mark(self._run_id, left_out) + tail
         place = self._head
         while data:
             written = os.pwrite(self._descriptor, data, place)

@@ -9,7 +9,8 @@ A file has one of three layouts:
                             half
 
 A run that prints more than its limit has the second one until it ends, and then the third one. Both
-lines have a fixed length. So the layout can be read from the file alone, by whoever finds it.
+lines have a fixed length, and the id of the run, so that what a run prints is not taken for one by
+chance. So the layout can be read from the file alone, by whoever finds it.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ from collections.abc import Iterator
 
 from kron.core.frozen import Frozen
 
-_LINE = 100
-_LEFT_OUT = "\n[krond left out {} bytes of output here]"
-_RING = "\n[krond left out {} bytes after byte {}: the rest begins at byte {} and ends before it]"
-_IS_LEFT_OUT = re.compile(rb"\n\[krond left out ([0-9]+) bytes of output here\] *\n").fullmatch
+_LINE = 127
+"""Room for numbers of up to 16 digits."""
+_RUN_ID = 20
+"""How much of a run id is in a line."""
+_LEFT_OUT = "\n[krond left out {} bytes of run {} here]"
+_RING = "\n[krond left out {} bytes of run {} at {}: the rest begins at {}]"
+_IS_LEFT_OUT = re.compile(r"\n\[krond left out ([0-9]+) bytes of run (.+) here\] *\n").fullmatch
 _IS_RING = re.compile(
-    rb"\n\[krond left out ([0-9]+) bytes after byte ([0-9]+): the rest begins at byte ([0-9]+) "
-    rb"and ends before it\] *\n"
+    r"\n\[krond left out ([0-9]+) bytes of run (.+) at ([0-9]+): the rest begins at ([0-9]+)\] *\n"
 ).fullmatch
 MARK_BYTES = _LINE + 1
 
@@ -62,30 +65,32 @@ class Layout(Frozen):
             skip = max(0, skip - length)
 
 
-def read_layout(descriptor: int) -> Layout:
+def read_layout(descriptor: int, run_id: str) -> Layout:
     size = os.fstat(descriptor).st_size
-    if match := _IS_RING(_mark(descriptor, size - MARK_BYTES)):
-        left_out, head, begin = map(int, match.groups())
+    match = _IS_RING(_mark(descriptor, size - MARK_BYTES))
+    if match and match[2] == run_id[:_RUN_ID]:
+        left_out, head, begin = map(int, match.group(1, 3, 4))
         if 0 <= head <= begin < size - MARK_BYTES:
             return Layout(head, left_out, head, size - MARK_BYTES - head, begin - head)
     head = (size - MARK_BYTES) // 2
-    if match := _IS_LEFT_OUT(_mark(descriptor, head)):
+    match = _IS_LEFT_OUT(_mark(descriptor, head))
+    if match and match[2] == run_id[:_RUN_ID]:
         at = head + MARK_BYTES
         return Layout(head, int(match[1]), at, size - at, is_final=True)
     return Layout(size, tail_at=size)
 
 
-def left_out_mark(left_out: int) -> bytes:
-    return _padded(_LEFT_OUT.format(left_out))
+def left_out_mark(run_id: str, left_out: int) -> bytes:
+    return _padded(_LEFT_OUT.format(left_out, run_id[:_RUN_ID]))
 
 
-def ring_mark(left_out: int, head: int, begin: int) -> bytes:
-    return _padded(_RING.format(left_out, head, begin))
+def ring_mark(run_id: str, left_out: int, head: int, begin: int) -> bytes:
+    return _padded(_RING.format(left_out, run_id[:_RUN_ID], head, begin))
 
 
 def _padded(text: str) -> bytes:
     return text.ljust(_LINE).encode() + b"\n"
 
 
-def _mark(descriptor: int, offset: int) -> bytes:
-    return os.pread(descriptor, MARK_BYTES, offset) if offset >= 0 else b""
+def _mark(descriptor: int, offset: int) -> str:
+    return os.pread(descriptor, MARK_BYTES, offset).decode("latin-1") if offset >= 0 else ""

@@ -71,7 +71,7 @@ def pieces(output: KeptOutput, *, follow: bool = False) -> Iterator[bytes]:
     with opened_directory(os.path.dirname(output.path)) as directory:  # noqa: PTH120
         descriptor = open_for_reading(os.path.basename(output.path), directory)  # noqa: PTH119
     try:
-        reading = _Reading(descriptor)
+        reading = _Reading(descriptor, output.name.run_id)
         while follow and not _is_complete(descriptor):
             yield from reading.new()
             time.sleep(POLL_S)
@@ -83,17 +83,18 @@ def pieces(output: KeptOutput, *, follow: bool = False) -> Iterator[bytes]:
 class _Reading:
     """An open output, and how far it was read."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, run_id: str) -> None:
         self._descriptor = descriptor
+        self._run_id = run_id
         self._read = 0
 
     def new(self) -> Iterator[bytes]:
         """What was not read yet, with a line in the place of what is gone."""
-        layout = read_layout(self._descriptor)
+        layout = read_layout(self._descriptor, self._run_id)
         rest = layout.head + layout.left_out
         for offset, length in layout.places(self._read):
             if layout.head <= self._read < rest:
-                yield left_out_mark(rest - self._read)
+                yield left_out_mark(self._run_id, rest - self._read)
                 self._read = rest
             yield from self._range(offset, offset + length)
 

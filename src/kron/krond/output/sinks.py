@@ -76,7 +76,7 @@ class RunFile(SinkBase):
             descriptor = open_for_writing(self._delivery.file, directory)
         # Until it is closed, so that it is known that more may come.
         fcntl.flock(descriptor, fcntl.LOCK_SH)
-        return CappedFile(descriptor, self._delivery.limit)
+        return CappedFile(descriptor, self._delivery.run_id, self._delivery.limit)
 
 
 class Relay(SinkBase):
