@@ -17,7 +17,7 @@ from kron.console.parser import (
 )
 from kron.console.terminal import Terminal
 from kron.core.duration import SECOND_NS, format_duration
-from kron.core.errors import Code, KronError
+from kron.core.errors import Code, KronError, visible
 from kron.krond.output_dir import add_output_dir, check_apart, output_dir_of
 from kron.krond.settings import (
     DEFAULT_CLOCK_HOLD_S,
@@ -159,6 +159,8 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     from kron.krond.state.directory import Directory
 
     settings = _settings(arguments)
+    if arguments.output_dir or settings.outputs.is_default:
+        _check_output_dir(settings.outputs.directory, arguments, terminal)
     if settings.output_file:
         try:
             Directory.make(settings.state_dir).close()
@@ -166,6 +168,20 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         except KronError as error:  # nothing has run, so it is an error of the directory
             raise KronError(Code.STATE, error.message, error.fix) from None
     return serve(settings, line)
+
+
+def _check_output_dir(path: str, arguments: Namespace, terminal: Terminal) -> None:
+    """Refuse a directory that cannot be used, if it was asked for. The default one is not vital."""
+    from kron.krond.output.directory import check_usable
+
+    try:
+        check_usable(path)
+    except OSError as error:
+        message = f"no outputs can be kept in {visible(path)}: {error.strerror}"
+        unusable = KronError(Code.FILE_UNWRITABLE, message, "name another one with --output-dir")
+        if arguments.output_dir:
+            raise unusable from None
+        terminal.error(f"krond: warning: {unusable}")
 
 
 def _settings(arguments: Namespace) -> KrondSettings:
@@ -176,6 +192,9 @@ def _settings(arguments: Namespace) -> KrondSettings:
     is_background = not (arguments.foreground or arguments.once)
     output_dir = output_dir_of(arguments)
     check_apart(output_dir, state_dir)
+    if not arguments.output_age:
+        message = "--output-age 0s would keep no output"
+        raise UsageError(Code.VALUE_UNKNOWN, message, fix="use stdout=discard in the jobs")
     log_file = arguments.log_file or (
         os.path.join(state_dir, LOG_NAME) if is_background else ""  # noqa: PTH118
     )

@@ -10,7 +10,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from errno import EEXIST, ELOOP, ENOTDIR, EPERM
+from errno import EDQUOT, EEXIST, EIO, ELOOP, ENOSPC, ENOTDIR, EPERM, EROFS
 
 from kron.krond.output.names import OutputName
 
@@ -22,21 +22,44 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | _ITSELF
 # Non-blocking, so that a pipe put there cannot block us before it is refused.
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | _ITSELF
 _WRITE = os.O_RDWR | os.O_NONBLOCK | os.O_NOCTTY | _ITSELF
+_PASSING = (ENOSPC, EDQUOT, EROFS, EIO)
+"""A disk that fails may recover."""
+
+
+def check_usable(path: str) -> None:
+    """Make the directory at `path` and one inside for a moment. `OSError`: no output can be kept.
+
+    A disk that is full or fails is no reason.
+    """
+    inside = f".krond-{os.getpid()}"
+    try:
+        with _made_root(path) as root:
+            os.mkdir(inside, DIRECTORY_MODE, dir_fd=root)
+            os.rmdir(inside, dir_fd=root)
+    except OSError as error:
+        if error.errno not in _PASSING:
+            raise
 
 
 @contextmanager
 def made_directory(path: str, job: str) -> Iterator[int]:
     """The open directory `job` in the one at `path`, both made if they do not exist."""
+    with _made_root(path) as root:
+        with suppress(FileExistsError):
+            os.mkdir(job, DIRECTORY_MODE, dir_fd=root)
+        with opened_directory(job, root) as directory:
+            _check_directory(directory)
+            yield directory
+
+
+@contextmanager
+def _made_root(path: str) -> Iterator[int]:
     with suppress(FileExistsError):
         os.makedirs(os.path.dirname(path), 0o755, exist_ok=True)  # noqa: PTH103, PTH120
         os.mkdir(path, DIRECTORY_MODE)  # noqa: PTH102
     with opened_directory(path) as root:
-        with suppress(FileExistsError):
-            os.mkdir(job, DIRECTORY_MODE, dir_fd=root)
-        with opened_directory(job, root) as directory:
-            for descriptor in (root, directory):
-                _check_directory(descriptor)
-            yield directory
+        _check_directory(root)
+        yield root
 
 
 @contextmanager
