@@ -57,6 +57,7 @@ HEAVY = {
             "systemd",
         )
     ),
+    TESTS / "krond/output/test_finding.py",
     TESTS / "krond/output/test_keeping.py",
     TESTS / "krond/output/test_output_command.py",
     TESTS / "krond/process/test_drop.py",

@@ -19,6 +19,7 @@ from kron.krond.history.writer import History
 from kron.krond.host import Host
 from kron.krond.notify import NAMES, Notifier
 from kron.krond.output.captures import Captures
+from kron.krond.output_dir import note_output_dir
 from kron.krond.poller import Poller
 from kron.krond.process.processes import Processes
 from kron.krond.program import BROKEN, OK, PERSISTENCE, STATE, exit_code
@@ -75,6 +76,7 @@ class _Service:
             store = StateStore.open(settings.state_dir)
             stack.callback(store.close)
             check_socket(store.directory.descriptor)  # before anything is started
+            note_output_dir(settings.outputs.directory, store.directory.descriptor)
             self._journal = journal = _journal(settings)
             open_files = _limits(settings)
             clock, timers, poller, processes = Clock(), Timers(), Poller(), Processes()

@@ -8,12 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from kron.krond.output.directory import made_directory, open_for_reading, open_for_writing
+from kron.krond.output.directory import (
+    check_usable,
+    made_directory,
+    open_for_reading,
+    open_for_writing,
+)
 from kron.krond.output.names import (
     OutputName,
     directory_name,
     is_directory_name,
-    is_directory_of,
+    is_identity_of,
+    may_be_directory_of,
 )
 from kron.krond.output.reader import kept_outputs
 from kron.krond.output.retention import Retention, Sweeper
@@ -49,18 +55,30 @@ def test_a_name_can_be_read_back() -> None:
 def test_any_job_has_a_directory_of_its_own_with_a_safe_name(job: str) -> None:
     name = directory_name(f"/etc/f:{job}", job)
     assert is_directory_name(name)
-    assert is_directory_of(name, job) or not job
+    assert may_be_directory_of(name, job) or not job
     assert name != directory_name(f"/etc/g:{job}", job)
     assert len(name) < 120
 
 
 def test_a_job_is_found_by_its_name_or_its_file_and_name() -> None:
     name = directory_name("/etc/f:backup", "backup")
-    assert is_directory_of(name, "backup")
-    assert is_directory_of(name, "/etc/f:backup")
-    assert not is_directory_of(name, "/etc/g:backup")
-    assert not is_directory_of(name, "back")
-    assert not is_directory_of("backup", "backup")
+    for job in ("backup", "/etc/f:backup"):
+        assert may_be_directory_of(name, job)
+        assert is_identity_of("/etc/f:backup", job)
+        assert is_identity_of("node//etc/f:backup", job)
+        assert not may_be_directory_of("backup", job)
+    assert not may_be_directory_of(name, "back")
+    for identity in ("/etc/g:backup", "/x/etc/f:backup", "/etc/f:a/backup"):
+        assert not is_identity_of(identity, "/etc/f:backup")
+    assert not is_identity_of("/etc/f:a/backup", "backup")
+
+
+def test_a_directory_is_usable_if_an_output_could_be_made_in_it(tmp_path: Path) -> None:
+    check_usable(str(tmp_path / "some" / "where"))
+    assert list((tmp_path / "some" / "where").iterdir()) == []
+    for path in ("/dev/null", "/dev/null/x", "/proc", "/proc/x"):
+        with pytest.raises(OSError, match=r"directory"):
+            check_usable(path)
 
 
 def test_others_can_neither_write_nor_everybody_read(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from kron.core.errors import columns, visible
 from kron.core.instant import to_seconds
 from kron.krond.history.reader import OUTCOMES, HistoryReader, Selection, open_history
 from kron.krond.output.reader import KeptOutputs
-from kron.krond.output_dir import add_output_dir, output_dir_of
+from kron.krond.output_dir import add_output_dir, used_output_dir_of
 from kron.krond.result import result_text
 from kron.krond.state_dir import add_state_dir, state_dir_of
 
@@ -78,8 +78,9 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     selection = _selection(arguments)
-    outputs = KeptOutputs(output_dir_of(arguments))
-    with open_history(state_dir_of(arguments)) as reader:
+    state_dir = state_dir_of(arguments)
+    outputs = KeptOutputs(used_output_dir_of(arguments, state_dir))
+    with open_history(state_dir) as reader:
         rows = iter(()) if reader is None else _with_outputs(reader.rows(selection), outputs)
         if arguments.format == "json":
             _print_json(rows, terminal)

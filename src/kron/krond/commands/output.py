@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from kron.console.parser import Parser, number_up_to
 from kron.console.terminal import Terminal
 from kron.core.errors import Code, KronError, quoted, visible
-from kron.krond.control.client import NotRunning, ask_status
+from kron.krond.control.client import ControlError, NoAnswer, NotRunning, ask_status
 from kron.krond.output.names import directory_name
 from kron.krond.output.reader import POLL_S, KeptOutput, directories_of, kept_outputs, pieces
-from kron.krond.output_dir import add_output_dir, output_dir_of
+from kron.krond.output_dir import add_output_dir, used_output_dir_of
 from kron.krond.state_dir import add_state_dir, state_dir_of
 
 TYPE_CHECKING = False
@@ -20,12 +21,16 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from typing import Any
 
+PATIENCE_S = 2.0
+"""How long krond may take to answer before the outputs on disk have to do."""
+
 DESCRIPTION = """\
 Show what the last run of a job has printed, as far as it is kept. Both of its streams are in one
 output, in the order in which they came. On a terminal, control characters are shown as text.
 
 With --follow, continue until the run and everything it has left in the background are done
-printing. The command finds the outputs by itself where no krond is running."""
+printing. The command finds the outputs by itself where no krond is running or none answers, and
+those of a job that was removed."""
 EXAMPLES = (
     ("krond output backup", "the output of its last run"),
     ("krond output backup --last 5", "the last five outputs, each below a line that names its run"),
@@ -53,6 +58,8 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     subject = _Subject(arguments)
+    if isinstance(subject.refusal, NoAnswer):
+        terminal.error(f"krond: {subject.refusal.message}: this is what is on disk")
     outputs = subject.chosen()
     if not outputs:
         terminal.error(f"krond: {subject.why_nothing()}")
@@ -63,8 +70,9 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         if arguments.last:
             heading = f"==> {output.name.started} run {output.name.run_id} <=="
             _put([f"{chr(10) if place else ''}{heading}\n".encode()], is_escaped=False)
-        is_last = output is outputs[-1]
-        _put(pieces(output, follow=arguments.follow and is_last), is_escaped=is_escaped)
+        is_followed = arguments.follow and output is outputs[-1]
+        is_active = partial(subject.is_active, output.name.run_id) if is_followed else None
+        _put(pieces(output, is_active), is_escaped=is_escaped)
     return 0
 
 
@@ -72,9 +80,12 @@ class _Subject:
     """The job that the command is about: what krond knows of it, and what is on disk."""
 
     def __init__(self, arguments: Namespace) -> None:
+        self.refusal: ControlError | None = None
+        """Why krond says nothing of the job, if it runs."""
         self._arguments = arguments
-        self._status = _status(arguments)
-        self._path = output_dir_of(arguments)
+        self._state_dir = state_dir_of(arguments)
+        self._path = used_output_dir_of(arguments, self._state_dir)
+        self._status = self._asked()
         if self._status is not None and not arguments.output_dir:
             self._path = self._status["output_dir"] or self._path
 
@@ -83,7 +94,7 @@ class _Subject:
         outputs = self._kept()
         if arguments.run:
             outputs = [each for each in outputs if each.name.run_id == arguments.run][-1:]
-            if not outputs and arguments.follow and self._is_active(arguments.run):
+            if not outputs and arguments.follow and self.is_active(arguments.run):
                 return self._awaited(arguments.run)
             if not outputs:
                 raise self._nothing(f"no output of the run {quoted(arguments.run)} is kept")
@@ -95,7 +106,7 @@ class _Subject:
         last_run = self._last_run()
         if last_run:
             of_last = [each for each in outputs if each.name.run_id == last_run][-1:]
-            if of_last or not arguments.follow or not self._is_active(last_run):
+            if of_last or not arguments.follow or not self.is_active(last_run):
                 return of_last
             return self._awaited(last_run)
         if not outputs:
@@ -103,28 +114,50 @@ class _Subject:
         return outputs[-1:]
 
     def why_nothing(self) -> str:
-        """Why the output of the last run is empty, and what there is."""
+        """Why no output of the run is kept, as far as that is known, and which one is."""
         job = quoted(self._arguments.job)
-        text = f"the last run of {job} has printed nothing"
+        run = self._arguments.run
+        which = f"the run {quoted(run)}" if run else "the last run"
+        text = f"no output of {which} of {job} is kept"
+        if self._status is not None:
+            text += f": {visible(_why_nothing(self._row(), run or self._last_run()))}"
         if outputs := self._kept():
             return f"{text} (krond output {job} --run {outputs[-1].name.run_id} is the last output)"
         return text
+
+    def is_active(self, run_id: str) -> bool:
+        """Whether krond says that the run goes on."""
+        self._status = self._asked()
+        return self._status is not None and _is_active(self._row(), run_id)
+
+    def _asked(self) -> dict[str, Any] | None:
+        """What krond says of the job; None if it says nothing."""
+        self.refusal = None
+        try:
+            return ask_status(self._state_dir, self._arguments.job, PATIENCE_S)
+        except NotRunning:
+            return None
+        except ControlError as error:
+            self.refusal = error
+            return None
 
     def _kept(self) -> list[KeptOutput]:
         try:
             if self._status is not None:
                 row = self._row()
                 return kept_outputs(self._path, directory_name(row["identity"], row["name"]))
-            directories = directories_of(self._path, self._arguments.job)
+            job = self._arguments.job
+            directories = directories_of(self._path, job, self._state_dir)
             if len(directories) > 1:
-                message = f"{len(directories)} files have a job {quoted(self._arguments.job)}"
-                raise KronError(Code.CONTROL, message, fix="name it as <file>:<name>")
+                message = f"{len(directories)} jobs with outputs may be called {quoted(job)}"
+                raise KronError(Code.CONTROL, message, fix="name one as <file>:<name>")
             return [each for name in directories for each in kept_outputs(self._path, name)]
         except FileNotFoundError:
             return []
         except OSError as error:
             message = f"the outputs in {visible(self._path)} cannot be read: {error.strerror}"
-            raise KronError(Code.FILE_UNREADABLE, message, fix="ask as krond's user") from None
+            fix = "ask as krond's user" if isinstance(error, PermissionError) else ""
+            raise KronError(Code.FILE_UNREADABLE, message, fix) from None
 
     def _row(self) -> dict[str, Any]:
         assert self._status is not None
@@ -143,14 +176,6 @@ class _Subject:
             return str(row["active"][-1]["run_id"])
         return "" if row["last_run"] is None else str(row["last_run"]["run_id"])
 
-    def _is_active(self, run_id: str) -> bool:
-        if self._status is None:
-            return False
-        self._status = _status(self._arguments)
-        return self._status is not None and any(
-            active["run_id"] == run_id for active in self._row()["active"]
-        )
-
     def _awaited(self, run_id: str) -> list[KeptOutput]:
         """The output of an active run once it prints; nothing if it ends without."""
         is_active = True
@@ -159,10 +184,13 @@ class _Subject:
             if found or not is_active:
                 return found
             time.sleep(POLL_S)
-            is_active = self._is_active(run_id)
+            is_active = self.is_active(run_id)
 
     def _nothing(self, message: str) -> KronError:
         if self._status is None:
+            refusal = self.refusal
+            if refusal is not None and not isinstance(refusal, NoAnswer) and not self._kept():
+                return refusal
             text = f"{message} in {visible(self._path)} for {quoted(self._arguments.job)}"
             return KronError(Code.FILE_MISSING, text, fix="see --output-dir, and krontab list")
         row = self._row()
@@ -177,12 +205,34 @@ def _is_kept(row: dict[str, Any]) -> bool:
     return any(row[key] in ("keep", "journal") for key in ("stdout", "stderr"))
 
 
-def _status(arguments: Namespace) -> dict[str, Any] | None:
-    """What krond says of the job; None if no krond is running."""
-    try:
-        return ask_status(state_dir_of(arguments), arguments.job)
-    except NotRunning:
-        return None
+def _is_active(row: dict[str, Any], run_id: str) -> bool:
+    return any(active["run_id"] == run_id for active in row["active"])
+
+
+def _why_nothing(row: dict[str, Any], run_id: str) -> str:
+    """Why a run has no output, as far as krond knows."""
+    if _is_active(row, run_id):
+        return "it is still active"
+    last = row["last_run"]
+    if last is not None and last["run_id"] == run_id and last["started"] is None:
+        return str(last["reason"])
+    if elsewhere := [
+        f"its {stream} {_whereabouts(row[stream], run_id)}"
+        for stream in ("stdout", "stderr")
+        if row[stream] != "keep"
+    ]:
+        return ", ".join(elsewhere)
+    return "a run that prints nothing has none, and krond's log says what was lost"
+
+
+def _whereabouts(destination: str, run_id: str) -> str:
+    if destination == "discard":
+        return "is discarded"
+    if destination == "journal":
+        return f"goes to the journal (journalctl KRON_RUN_ID={run_id})"
+    if destination == "inherit":
+        return "goes where krond's own goes"
+    return f"goes to {destination}"
 
 
 def _put(what: Iterable[bytes], *, is_escaped: bool) -> None:

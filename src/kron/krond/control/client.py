@@ -77,9 +77,9 @@ def ask(state_dir: str, request: Mapping[str, Any], timeout_s: float | None) -> 
         time.sleep(_PAUSE_S)
 
 
-def ask_status(state_dir: str, job: str) -> dict[str, Any]:
+def ask_status(state_dir: str, job: str, patience_s: float = 30) -> dict[str, Any]:
     """The answer to `status`, of this version whichever version of krond gave it."""
-    answer = ask(state_dir, {"command": "status", "job": job}, 30)
+    answer = ask(state_dir, {"command": "status", "job": job}, patience_s)
     for whole, added in ((answer, _ADDED), *((row, _ADDED_TO_JOB) for row in answer["jobs"])):
         for key, value in added.items():
             whole.setdefault(key, value)

@@ -56,14 +56,21 @@ def is_directory_name(name: str) -> bool:
     return _DIRECTORY(name) is not None
 
 
-def is_directory_of(name: str, job: str) -> bool:
-    """Whether this is the directory of a job: of a name, or of <file>:<name>."""
-    if not is_directory_name(name):
-        return False
-    file, _, only = job.rpartition(":")
-    if file:
-        return name == directory_name(job, only)
-    return name[: -_HASH_DIGITS - 1] == plain(job)
+def may_be_directory_of(name: str, job: str) -> bool:
+    """Whether the directory of a job (a name, or <file>:<name>) may have this name."""
+    return is_directory_name(name) and name[: -_HASH_DIGITS - 1] == plain(job.rpartition(":")[2])
+
+
+def hash_in(name: str) -> str:
+    """The beginning of the hash of an identity, in the name of a directory."""
+    return name[-_HASH_DIGITS:]
+
+
+def is_identity_of(identity: str, job: str) -> bool:
+    """Whether a job (a name, or <file>:<name>) has this identity, on whatever node."""
+    if ":" in job:
+        return identity == job or identity.endswith(f"/{job}")
+    return identity.endswith(f":{job}")
 
 
 def plain(job: str) -> str:

@@ -5,16 +5,25 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from kron.core.frozen import Frozen
 from kron.krond.output.directory import open_for_reading, opened_directory, outputs_in
 from kron.krond.output.layout import left_out_mark, read_layout
-from kron.krond.output.names import OutputName, directory_name, is_directory_of
+from kron.krond.output.names import (
+    OutputName,
+    directory_name,
+    hash_in,
+    is_identity_of,
+    may_be_directory_of,
+)
+from kron.krond.state.identities import stored_identities
 
 _CHUNK = 2**16
 POLL_S = 0.1
+GAP_S = 1.0
+"""Longer than it takes until another collector has the file of one that was killed."""
 
 
 class KeptOutput(Frozen):
@@ -24,13 +33,24 @@ class KeptOutput(Frozen):
     name: OutputName
 
 
-def directories_of(path: str, job: str) -> list[str]:
-    """The names of the directories that a job (a name, or <file>:<name>) may have.
+def directories_of(path: str, job: str, state_dir: str) -> list[str]:
+    """The names of the directories that a job (a name, or <file>:<name>) has or, if the state
+    directory does not know it, may have.
 
     `OSError`: the directory of outputs cannot be read.
     """
     with opened_directory(path) as root:
-        return sorted(name for name in os.listdir(root) if is_directory_of(name, job))  # noqa: PTH208
+        names = sorted(name for name in os.listdir(root) if may_be_directory_of(name, job))  # noqa: PTH208
+    identities = stored_identities(state_dir, {hash_in(name) for name in names})
+    known = {name: identities[hash_in(name)] for name in names if hash_in(name) in identities}
+    if exact := [name for name, identity in known.items() if is_identity_of(identity, job)]:
+        return exact
+    file, _, only = job.rpartition(":")
+    return [
+        name
+        for name in names
+        if name not in known and (not file or name == directory_name(job, only))
+    ]
 
 
 def kept_outputs(path: str, directory: str) -> list[KeptOutput]:
@@ -66,13 +86,16 @@ class KeptOutputs:
         return self._paths[directory].get(run_id)
 
 
-def pieces(output: KeptOutput, *, follow: bool = False) -> Iterator[bytes]:
-    """The bytes of an output in order, and with `follow` all that comes, until it is complete."""
+def pieces(output: KeptOutput, is_active: Callable[[], bool] | None = None) -> Iterator[bytes]:
+    """The bytes of an output in order and, if `is_active` is given, all that comes until the end.
+
+    `is_active`: whether the run goes on, as far as that can be known.
+    """
     with opened_directory(os.path.dirname(output.path)) as directory:  # noqa: PTH120
         descriptor = open_for_reading(os.path.basename(output.path), directory)  # noqa: PTH119
     try:
         reading = _Reading(descriptor, output.name.run_id)
-        while follow and not _is_complete(descriptor):
+        while is_active is not None and not _is_complete(descriptor, is_active):
             yield from reading.new()
             time.sleep(POLL_S)
         yield from reading.new()
@@ -105,11 +128,21 @@ class _Reading:
             yield piece
 
 
-def _is_complete(descriptor: int) -> bool:
-    """Whether no collector has the file open any more."""
+def _is_complete(descriptor: int, is_active: Callable[[], bool]) -> bool:
+    """Whether no collector has the file open, and none will."""
+    if _is_open(descriptor):
+        return False
+    goes_on = is_active()
+    time.sleep(GAP_S)
+    return not goes_on and not _is_open(descriptor)
+
+
+def _is_open(descriptor: int) -> bool:
+    """Whether a collector has the file open. After one was killed, the next opens it late: with
+    the next byte that the run prints."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return False
+        return True
     fcntl.flock(descriptor, fcntl.LOCK_UN)
-    return True
+    return False
