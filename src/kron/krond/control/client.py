@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _ANSWER_BYTES = 256 * 2**20
 _CHUNK_BYTES = 2**18
 _PAUSE_S = 0.02
-_ADDED = {"output_dir": "", "troubles": ()}
-_ADDED_TO_JOB = {
+_ADDED: dict[str, object] = {"output_dir": "", "troubles": ()}
+_ADDED_TO_JOB: dict[str, object] = {
     **dict.fromkeys(("last_success", "failed", "missed")),
     **dict.fromkeys(("stdout", "stderr"), "inherit"),
 }
@@ -80,10 +80,8 @@ def ask(state_dir: str, request: Mapping[str, Any], timeout_s: float | None) -> 
 def ask_status(state_dir: str, job: str, patience_s: float = 30) -> dict[str, Any]:
     """The answer to `status`, of this version whichever version of krond gave it."""
     answer = ask(state_dir, {"command": "status", "job": job}, patience_s)
-    for whole, added in ((answer, _ADDED), *((row, _ADDED_TO_JOB) for row in answer["jobs"])):
-        for key, value in added.items():
-            whole.setdefault(key, value)
-    return answer
+    answer["jobs"] = [_ADDED_TO_JOB | row for row in answer["jobs"]]
+    return _ADDED | answer
 
 
 def _exchange(state_dir: str, line: bytes, deadline_s: float | None) -> bytes:
