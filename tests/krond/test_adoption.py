@@ -357,6 +357,23 @@ def test_after_a_reboot_a_manual_run_is_not_said_to_have_never_begun(tmp_path: P
         assert host.row("job")["last"]["reason"] == UNSEEN
 
 
+def test_a_run_that_ended_twice_under_one_id_does_not_stop_the_next_krond(tmp_path: Path) -> None:
+    """A job that was forgotten may run a period again. krond was killed before it logged that."""
+    with Family(tmp_path) as host:
+        host.write(host.job("job", "true"))
+        host.start()
+        run_id = host.trigger("job")
+        host.wait_for_run("exited", run_id)
+        host.kill()
+        host.rewrite(
+            host.state_path("job"), lambda state: state.update(history=2 * state["history"])
+        )
+        host.proof(run_id).touch(0o600)
+        host.start()
+        wait_for(lambda: not host.proof(run_id).exists(), "its proof is dropped")
+        assert host.stop() == 0
+
+
 class TestTwoIntents:
     """A krond was killed when two periods of a job were to start: there is one run at a time."""
 

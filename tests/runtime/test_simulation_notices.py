@@ -251,7 +251,7 @@ NOTICED = [
     (let_go_of_ends, HostWorld, FIRST, "has no end"),
     (ignore_the_boot_id, HostWorld, FIRST, "was started, and is missed"),
     (adopt_no_run, HostWorld, FIRST, "nothing was heard of the end of the run"),
-    (drop_what_is_handled_at_removal, HostWorld, range(110, 111), "nothing was heard of the end"),
+    (drop_what_is_handled_at_removal, HostWorld, range(316, 317), "started twice"),
     (owe_what_was_due_before_forgetting, HostWorld, FIRST, "ended twice"),
     (store_no_manual_run, HostWorld, FIRST, "is not on record"),
     (start_manual_runs_again, HostWorld, FIRST, "started twice"),

@@ -239,9 +239,11 @@ class HostEnrolment:
         boot_id = self._host.processes.boot_id()
         for member, state in found:
             if state.boot_id == boot_id:  # after a reboot, a proof that was removed may be back
-                for ended in state.past.ends_of(over):
-                    over.remove(ended.run_id)
-                    self._writeback.let_go(ended.run_id, partial(self._log_end, member, ended))
+                # A job that was forgotten may have run a period again, by the same id.
+                ends = {ended.run_id: ended for ended in state.past.ends_of(over)}
+                over -= ends.keys()
+                for run_id, ended in ends.items():
+                    self._writeback.let_go(run_id, partial(self._log_end, member, ended))
         for run_id in over:
             self._writeback.let_go(run_id)
 
