@@ -87,6 +87,8 @@ class HostEnrolment:
             self._writeback.check()
             if set_aside := self._host.store.set_bundle_aside():
                 self._log_corrupt(set_aside, None)
+        if self._host.history is not None:
+            self._host.history.catch_up((member.entry, state.past) for member, state in found)
         self._recover(found, now_ns)
         unclaimed = self._unclaimed(strangers)
         self._adopt_strays(unknown, unclaimed, now_ns)

@@ -14,6 +14,7 @@ import pytest
 from kron.krond.history import writer
 from kron.krond.history.database import DATABASE, FILES
 from kron.krond.history.writer import BATCH, EXPIRY_NS, KEPT, SURPLUS
+from kron.krond.state.past import Past
 from tests.krond.history.written import HOUR_S, Written, entry, executed, missed
 
 EXPIRY_S = EXPIRY_NS // 10**9
@@ -160,6 +161,54 @@ def test_one_expired_job_goes_with_a_write(written: Written) -> None:
     for left in (4, 3, 2, 1, 1):
         written.add(executed(9), job="fresh")
         assert len({row["name"] for row in written.rows()}) == left
+
+
+# What a krond that was killed had not written
+
+
+def test_what_the_states_know_and_the_history_lacks_comes_before_all_else(
+    written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "PASTS", 1)
+    written.add(executed(0), missed(1))
+    written.add(executed(10), job="whole")
+    written.add(executed(20), job="forgotten")
+    killed = written.history
+    written.reopened().catch_up(
+        [
+            (entry("backup"), Past.of([executed(0), missed(1), executed(2), missed(3)])),
+            (entry("whole"), Past.of([executed(10)])),
+            (entry("forgotten"), Past()),
+            (entry("first"), Past.of([executed(30)])),
+        ]
+    )
+    written.history.add(entry("backup"), executed(4))
+    for _ in range(4):
+        written.turn()
+    expected = ["run-0", "", "run-10", "run-20", "run-2", "", "run-30", "run-4"]
+    assert written.run_ids() == expected
+    assert not written.is_waiting()
+    killed.close()
+
+
+def test_what_the_history_has_stays_as_it_is_if_states_are_older(written: Written) -> None:
+    written.history.add(entry("backup"), missed(0), 120)
+    written.add(executed(1))
+    before = written.rows()
+    written.reopened().catch_up([(entry("backup"), Past.of([missed(0)]))])
+    written.turn()
+    assert written.rows() == before
+
+
+def test_catching_up_waits_for_a_lock(written: Written, database: Path) -> None:
+    written.add(executed(0))
+    with closing(of_the_shell(database)) as shell:
+        shell.execute("BEGIN IMMEDIATE")
+        written.reopened().catch_up([(entry("backup"), Past.of([executed(0), executed(1)]))])
+        written.turn()
+        assert written.run_ids() == ["run-0"]
+    written.turn(writer.FIRST_RETRY_NS / 10**9)
+    assert written.run_ids() == ["run-0", "run-1"]
 
 
 # What is in the way

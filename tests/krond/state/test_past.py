@@ -61,3 +61,17 @@ def test_the_standing_is_since_the_last_success(
 def test_the_latest_is_the_last_of_the_history() -> None:
     assert past("").latest is None
     assert past("sfm").latest == past("sfm").history[-1]
+
+
+@pytest.mark.parametrize("reason", ["", 'a,"b",c],["d', "Gr\u00fc\u00dfe"])
+def test_a_past_ends_with_its_latest_row(reason: str) -> None:
+    run = Ended(3_600, 3_600, "executed", reason, run_id="abc", exit_code=0)
+    period = Ended(7_200, 7_200, "missed", reason, ended_ns=5)
+    assert Past.of([period, run]).ends_with(3_600, "abc")
+    assert Past.of([run, period]).ends_with(7_200, "")
+    assert not Past.of([run, period]).ends_with(3_600, "abc")
+    assert not Past.of([period, run]).ends_with(3_600, "bc")
+    assert not Past.of([period, run]).ends_with(7_200, "")
+    assert not Past.of([period]).ends_with(3_600, "")
+    assert not Past().ends_with(None, "")
+    assert not Past().ends_with(3_600, "abc")

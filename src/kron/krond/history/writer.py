@@ -27,6 +27,7 @@ from kron.krond.history.database import (
     open_for_writing,
 )
 from kron.krond.state.directory import Directory
+from kron.krond.state.past import Past
 from kron.krond.state.record import Ended
 from kron.krond.timers import Timer, Timers
 from kron.logs.event import Event
@@ -45,6 +46,8 @@ EXPIRY_NS = 400 * 86_400 * SECOND_NS
 """How long the rows of a job stay that is no longer configured, after its last one."""
 WAITING = 10_000
 """How many rows wait in memory; the oldest are dropped."""
+PASTS = 25
+"""How many jobs whose pasts it lacks are written in one go: as many rows."""
 BATCH = 250
 """How many rows are written in one go: 5 to 20 ms, in which the loop does nothing else."""
 LARGEST_LOG = 64 << 20
@@ -61,9 +64,13 @@ _KNOW_JOB = """
     ON CONFLICT (identity) DO UPDATE SET kept = kept + 1, latest_ns = excluded.latest_ns
 """
 _PUT = f"""
-    INSERT OR REPLACE INTO ended (job, count, found_ns, {", ".join(COLUMNS)})
+    INSERT OR {{}} INTO ended (job, count, found_ns, {", ".join(COLUMNS)})
     VALUES (?, ?, ?{", ?" * len(COLUMNS)})
 """  # noqa: S608 (constants)
+_LATEST = """
+    SELECT identity, period, run_id FROM jobs JOIN ended
+    ON ended.id = (SELECT max(id) FROM ended WHERE job = jobs.id)
+"""
 _TRIM = """
     DELETE FROM ended WHERE job = ?1 AND id <=
     (SELECT id FROM ended WHERE job = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)
@@ -91,6 +98,10 @@ class History:
         self._clock = clock
         self._timers = timers
         self._rows: deque[Row] = deque()
+        self._pasts: list[tuple[Entry, Past]] = []
+        """What the states had at the start, until it is compared with the history."""
+        self._lacking: deque[tuple[Entry, Past]] = deque()
+        """Those of them that have an end which the history lacks."""
         self._connection: Connection | None = None
         self._inode: int | None = None
         """Of the file that the connection has open."""
@@ -115,10 +126,24 @@ class History:
             self._lost += 1
         self._rows.append(Row(entry, ended, count, self._clock.now_ns()))
 
+    def catch_up(self, pasts: Iterable[tuple[Entry, Past]]) -> None:
+        """Take the pasts of jobs, at the start: a killed krond may have stored ends and not
+        written them here. How many periods were missed at once, a past does not say.
+
+        They are compared when the loop turns: a start does not wait for it.
+        """
+        self._pasts = [(entry, past) for entry, past in pasts if past.rows != "[]"]
+        if self._pasts:
+            self._timer = self._timers.at(self._clock.monotonic_ns(), self._write)
+
     def flush(self) -> None:
         """Write what was added, unless a timer will do that: for another batch, or another try."""
-        if self._rows and self._timer is None:
+        if self._is_behind and self._timer is None:
             self._write()
+
+    @property
+    def _is_behind(self) -> bool:
+        return bool(self._rows or self._pasts or self._lacking)
 
     def drop_expired(self, is_configured: Callable[[str], bool]) -> None:
         """The configuration was read: with the next writes, delete jobs that are long gone."""
@@ -128,14 +153,14 @@ class History:
         """Write what can be written, and let go of the file."""
         if self._timer is not None:
             self._timer.cancel()
-        while self._rows and self._attempt():
+        while self._is_behind and self._attempt():
             pass
         self._disconnect()
 
     def _write(self) -> None:
         self._timer = None
         delay_ns = 0 if self._attempt() else self._backoff.next_ns()
-        if self._rows:
+        if self._is_behind:
             self._timer = self._timers.at(self._clock.monotonic_ns() + delay_ns, self._write)
 
     def _attempt(self) -> bool:
@@ -145,9 +170,10 @@ class History:
         except ImportError as error:  # some builds of Python have no SQLite
             self._log(str(error))
             self._rows.clear()
+            self._pasts.clear()
             return False
         try:
-            written = self._put_batch()
+            self._put_batch()
         except Unfit as error:
             self._set_aside(error.error)
             return False
@@ -163,30 +189,47 @@ class History:
             self._disconnect()
             self._log(str(error.strerror))
             return False
-        for _ in range(written):
-            self._rows.popleft()
         self._report_recovery()
         return True
 
-    def _put_batch(self) -> int:
-        """Write the first rows in one transaction. Returns how many."""
+    def _put_batch(self) -> None:
+        """Write the first rows in one transaction; before all others those that it lacks."""
         if self._connection is None or check_files(self._directory) != self._inode:
             self._disconnect()  # the file that it has open was removed or replaced
             self._connection = open_for_writing(self._directory)
             self._inode = check_files(self._directory)
         connection = self._connection
         self._limit_log(connection)
-        batch = list(islice(self._rows, BATCH))
+        self._compare_pasts(connection)
+        lacking = list(islice(self._lacking, PASTS))
+        rows = [] if lacking else list(islice(self._rows, BATCH))
+        now_ns = self._clock.now_ns()
         connection.execute("BEGIN IMMEDIATE")
         try:
-            put(connection, batch)
+            for entry, past in lacking:
+                known = (Row(entry, ended, 1, now_ns) for ended in past.history)
+                put(connection, known, replace=False)
+            put(connection, rows)
             self._delete_expired(connection)
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
-        return len(batch)
+        for _ in lacking:
+            self._lacking.popleft()
+        for _ in rows:
+            self._rows.popleft()
+
+    def _compare_pasts(self, connection: Connection) -> None:
+        if self._pasts:
+            latest = {identity: row for identity, *row in connection.execute(_LATEST)}
+            self._lacking.extend(
+                (entry, past)
+                for entry, past in self._pasts
+                if not past.ends_with(*latest.get(entry.identity, (None, "")))
+            )
+            self._pasts = []
 
     def _limit_log(self, connection: Connection) -> None:
         """Empty SQLite's log if it is too long. A reader that stays for hours prevents that."""
@@ -254,12 +297,14 @@ class History:
                 connection.close()
 
 
-def put(connection: Connection, rows: Iterable[Row]) -> None:
+def put(connection: Connection, rows: Iterable[Row], *, replace: bool = True) -> None:
     """Insert rows, and delete the oldest of a job that has too many.
 
     A run has one row, and so has a period without a run. A second one can only come from a job that
-    was forgotten, or of a clock that was wrong: then the later one is the true one.
+    was forgotten, or of a clock that was wrong: then the later one is the true one. Without
+    `replace`, what is there stays.
     """
+    insert = _PUT.format("REPLACE" if replace else "IGNORE")
     for row in rows:
         entry, ended = row.entry, row.ended
         identity = (entry.identity,)
@@ -270,7 +315,7 @@ def put(connection: Connection, rows: Iterable[Row]) -> None:
         found_ns = row.now_ns if ended.ended_ns is None else None
         nominal_s, chosen_s, outcome, reason, *rest = ended._values()
         values = (nominal_s, chosen_s, outcome, _whole(reason), *rest)
-        connection.execute(_PUT, (job, row.count, found_ns, *values))
+        connection.execute(insert, (job, row.count, found_ns, *values))
         if kept > KEPT + SURPLUS:
             connection.execute(_TRIM, (job, KEPT))
             (kept,) = connection.execute(

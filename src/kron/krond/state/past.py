@@ -36,6 +36,7 @@ COLUMNS: fields.Columns = {
 
 _RAN = ("executed", MANUAL)
 _RUN_ID = list(COLUMNS).index("run_id")
+_AFTER_RUN_ID = len(COLUMNS) - 1 - _RUN_ID
 
 # Exactly what `_row` writes, except for the rare row with an escape in its reason or with a 29th of
 # February. A row that matches needs no further check; one that does not is read value by value.
@@ -117,6 +118,17 @@ class Past(Frozen):
         """The ends of those of these runs that are in the history."""
         rows = json.loads(self.rows)
         return [_ended(row) for row in rows if row[_RUN_ID] in run_ids]
+
+    def ends_with(self, nominal_s: int | None, run_id: str) -> bool:
+        """Whether the latest row is of this run or, if that is '', of this period without a run.
+
+        Thousands are asked at a start, so the row of a run is not parsed: from the run id on, a
+        comma is between columns.
+        """
+        if run_id:
+            return self.rows.rsplit(",", _AFTER_RUN_ID + 1)[1:2] == [f'"{run_id}"']
+        latest = self.latest
+        return latest is not None and (latest.nominal_s, latest.run_id) == (nominal_s, "")
 
     def with_ended(self, ended: Ended) -> Past:
         """The past with one more. It becomes the last run if it was executed or manual."""
