@@ -12,14 +12,18 @@ from time import perf_counter
 
 import pytest
 
+from kron.core.errors import KronError
 from kron.core.instant import to_text
 from kron.krond.control.requests import job_status
+from kron.krond.enrolment import NOT_STARTED
 from kron.krond.run import PendingRun
 from kron.krond.slots import Slots
 from kron.krond.starter import SLOT
 from kron.krond.state.record import RunRecord
+from kron.krond.state.store import file_name
 from tests.krond.clockwork import LASTING, QUICK, Clockwork
 from tests.krond.fault import DUE_S, Fault, FaultyHost, Server
+from tests.krond.host import Host
 from tests.krond.test_kill import steps, told
 from tests.logbook import wait_for
 
@@ -261,11 +265,79 @@ def test_a_configuration_with_an_unknown_slot_is_refused_whole(tmp_path: Path) -
         assert len(host.started("first")) == 1
 
 
+def test_a_reload_that_is_refused_changes_no_slot(tmp_path: Path) -> None:
+    with Clockwork(tmp_path, DAWN) as host:
+        host.begin("slots: database=1", job("first"), job("second"))
+        host.until("2026-03-01T10:01:00Z")
+        newer = host.state / file_name(f"{host.config}:new")
+        newer.write_text('{"schema": 99}\n')
+        newer.chmod(0o600)
+        for line in ("slots: database=5", ""):
+            slots = "database" if line else ""
+            host.write(line, *(job(name, slots=slots) for name in ("first", "second", "new")))
+            assert "schema 99" in host.daemon.reload()
+            host.turn()
+            assert names_started(host) == ["first"]
+        host.end(host.run("first"))
+        assert names_started(host) == ["first", "second"]
+
+
+def test_a_run_that_has_its_slot_and_has_not_started_asks_again_after_a_reload(
+    tmp_path: Path,
+) -> None:
+    with Clockwork(tmp_path, DAWN) as host:
+        sizes = "slots: database=1 disk=1 other=1"
+        lines = [
+            job("first", slots="disk,database"),
+            job("busy", slots="other"),
+            job("second", "database", at="1 10"),
+            job("third", "disk", at="1 10"),
+        ]
+        host.begin(sizes, *lines, most_running=2)
+        host.until("2026-03-01T10:01:30Z")
+        host.end(host.run("first"))
+        assert names_started(host)[2:] == ["second"], "who asked first starts first"
+        lines[3] = job("third", "other", at="1 10")
+        host.reload(sizes, *lines)
+        host.end(host.run("second"))
+        assert "third" not in names_started(host)
+        host.end(host.run("busy"))
+        assert "third" in names_started(host)
+
+
+def test_a_manual_run_that_waits_when_krond_ends_is_said_not_to_have_started(
+    tmp_path: Path,
+) -> None:
+    with Host(tmp_path) as host:
+        never = "0 0 29 2 * @policy(deadline=1h)"
+        host.write(
+            "slots: database=1",
+            f'{never} name=holds command="sleep 60" slots=database',
+            f'{never} name=waits command="sleep 60" slots=database',
+        )
+        host.start()
+        for way in ("stopped", "killed"):
+            for name in ("holds", "waits"):
+                host.ask("trigger", job=name)
+            with pytest.raises(KronError, match="waits for slot database"):
+                host.ask("trigger", job="waits")
+            if way == "killed":
+                host.kill()
+                os.killpg(int(host.events("started", "holds")[-1]["pid"]), signal.SIGKILL)
+            else:
+                host.ask("stop", how="terminate")
+                host.wait()
+            host.start()
+            last = host.row("waits")["last"]
+            assert (last["started"], last["reason"]) == (None, NOT_STARTED)
+            assert host.row("waits")["failed"] is not None
+
+
 def test_a_start_and_an_end_cost_the_same_however_many_wait(tmp_path: Path) -> None:
     def seconds(many: int) -> float:
         """The best time of a few to let one in, with so many waiting."""
         slots = Slots()
-        slots.resize({"database": 1})
+        slots.resize({"database": 1}, ())
         records = [RunRecord(str(number), None, None) for number in range(many)]
         runs = [PendingRun(member, record, replaces=False) for record in records]
         for run in runs:

@@ -17,7 +17,7 @@ from kron.krond.catch_up import CatchUp
 from kron.krond.clock_hold import ClockHold
 from kron.krond.control.requests import Requests
 from kron.krond.control.server import ControlServer
-from kron.krond.enrolment import HostEnrolment
+from kron.krond.enrolment import NOT_STARTED, HostEnrolment
 from kron.krond.host import Host
 from kron.krond.member import HostMember
 from kron.krond.notify import Notifier
@@ -357,8 +357,7 @@ class Daemon:
     def _change(self, configuration: Configuration) -> None:
         self._log_read(configuration)
         self._wake()  # what came due while it was read is dealt with as it was planned
-        self.starter.resize(configuration.slots)
-        counts = self._enrolment.change(configuration.entries, self._clock.now_ns())
+        counts = self._enrolment.change(configuration, self._clock.now_ns())
         self._drop_expired_history()
         self.journal.event(Event.RELOAD, result="applied", jobs=len(self.roster), **counts)
 
@@ -377,8 +376,10 @@ class Daemon:
             self.journal.event(Event.STOPPING, reason="nothing more was due", active=0)
         for run in self.supervisor.runs.values():
             self._writeback.changed(run.member)
-        for pending in self.starter.waiting.values():
+        for pending in list(self.starter.waiting.values()):
             self._writeback.changed(pending.member)
+            if pending.nominal_s is None:  # nobody will know that it was asked for
+                self.starter.give_up(pending.member, pending, Outcome.MISSED, NOT_STARTED)
         if not self._writeback.write_all():
             self._writeback.check()
 

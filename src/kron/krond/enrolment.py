@@ -12,6 +12,8 @@ from functools import partial
 
 from kron.core.duration import SECOND_NS
 from kron.core.instant import LAST_S
+from kron.engine.actions import Outcome
+from kron.jobs.configuration import Configuration
 from kron.jobs.entry import Entry
 from kron.krond.clock_hold import ClockHold
 from kron.krond.host import Host
@@ -96,7 +98,7 @@ class HostEnrolment:
         self._log_suspended(self._roster)
         self._scheduler.step(self._without_doubtful(now_ns), now_ns)
 
-    def change(self, entries: Iterable[Entry], now_ns: int) -> dict[str, int]:
+    def change(self, configuration: Configuration, now_ns: int) -> dict[str, int]:
         """Let a new configuration take effect, from the next period on; count what it changes.
 
         A state that a newer krond has left for one of its jobs refuses all of it.
@@ -107,7 +109,7 @@ class HostEnrolment:
         removed = {member.entry.identity: member for member in self._roster}
         new: list[Entry] = []
         kept: list[tuple[HostMember, Entry]] = []
-        for entry in entries:
+        for entry in configuration.entries:
             if (known := removed.pop(entry.identity, None)) is None:
                 new.append(entry)
             else:
@@ -131,6 +133,7 @@ class HostEnrolment:
             if before.policy.suspend != after.policy.suspend:
                 toggled.append(member)
             member.configure(entry)
+        self._starter.resize(configuration.slots)
         added: list[HostMember] = []
         found: list[tuple[HostMember, JobState]] = []
         unread: list[HostMember] = []
@@ -178,9 +181,12 @@ class HostEnrolment:
                 else:
                     has_process = is_rebooted or record.pid is not None
                     began = has_process or self._host.store.has_proof(record.run_id)
-                    self._starter.conclusions.of_run(
-                        member, record, UNSEEN if began else NOT_STARTED
-                    )
+                    if began:
+                        self._starter.conclusions.of_run(member, record, UNSEEN)
+                    else:
+                        self._starter.conclusions.without_run(
+                            member, record, Outcome.MISSED, NOT_STARTED, ""
+                        )
             self._writeback.changed(member)  # with the processes of the runs that were adopted
         sightings = [(member, search.sightings(member, state)) for member, state in unsure]
         self._scheduler.recover(sightings, now_ns)

@@ -8,8 +8,8 @@ overtakes another in a queue, and a start or an end costs the same however many 
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable, Mapping
-from itertools import islice
+from collections.abc import Collection, Iterable, Mapping
+from itertools import count, islice
 
 from kron.krond.member import HostMember
 from kron.krond.run import PendingRun
@@ -25,6 +25,9 @@ class Slots:
         self._holders: defaultdict[str, dict[str, str]] = defaultdict(dict)
         """The name of each job that holds a slot, by the run id."""
         self._queues: defaultdict[str, OrderedDict[str, PendingRun]] = defaultdict(OrderedDict)
+        self._arrivals: dict[str, int] = {}
+        """The number of each of these runs, in the order in which they asked."""
+        self._numbers = count()
 
     def take(self, pending: PendingRun) -> str:
         """Take what the run needs. If it has to wait for that, what for, for people; else ''."""
@@ -32,6 +35,7 @@ class Slots:
         if not names or run_id in self._holders[self._names.get(run_id, names)[0]]:
             return ""
         self._names[run_id] = names
+        self._arrivals[run_id] = next(self._numbers)
         for name in names:
             self._queues[name][run_id] = pending
         if self._can_take(run_id):
@@ -48,19 +52,23 @@ class Slots:
     def leave(self, run_id: str) -> list[PendingRun]:
         """The run has ended, or never starts. Those for which there is room now have taken it."""
         names = self._names.pop(run_id, ())
+        self._arrivals.pop(run_id, None)
         for name in names:
             self._holders[name].pop(run_id, None)
             self._queues[name].pop(run_id, None)
         return self._serve(names)
 
-    def resize(self, sizes: Mapping[str, int]) -> list[PendingRun]:
-        """The configuration was read again. Returns all that wait: they have to ask again."""
+    def resize(self, sizes: Mapping[str, int], unstarted: Collection[str]) -> list[PendingRun]:
+        """The configuration was read again: those that have not started have to ask again.
+
+        Returns those of them that wait for slots, in their order.
+        """
         self._sizes = sizes
         waiting = {run_id: run for queue in self._queues.values() for run_id, run in queue.items()}
         self._queues.clear()
-        in_order = [run_id for run_id in self._names if run_id in waiting]
-        for run_id in in_order:
-            del self._names[run_id]
+        in_order = sorted(waiting, key=self._arrivals.__getitem__)
+        for run_id in [run_id for run_id in self._names if run_id in unstarted]:
+            self.leave(run_id)
         return [waiting[run_id] for run_id in in_order]
 
     def _serve(self, names: Iterable[str]) -> list[PendingRun]:
@@ -73,7 +81,7 @@ class Slots:
                 self._give(run_id, pending.member)
                 served.append(pending)
                 to_look_at += self._names[run_id]  # another is the first there now
-        return served
+        return sorted(served, key=lambda pending: self._arrivals[pending.run_id])
 
     def _can_take(self, run_id: str) -> bool:
         return all(self._is_open(name, run_id) for name in self._names[run_id])

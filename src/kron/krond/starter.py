@@ -99,8 +99,12 @@ class ProcessStarter:
         """A run outside any period. The job's concurrency holds for it too."""
         concurrency = job.entry.schedule.policy.concurrency
         if job.active_run and concurrency is Concurrency.FORBID:
-            message = f"a run of {quoted(job.entry.name)} is going on, and concurrency is forbid"
-            raise KronError(Code.CONTROL, message, fix="wait for its end, or stop it")
+            name = quoted(job.entry.name)
+            if job.runs:
+                message = f"a run of {name} is going on, and concurrency is forbid"
+                raise KronError(Code.CONTROL, message, fix="wait for its end, or stop it")
+            message = f"a run of {name} waits for {job.pending[-1].waits_for}"
+            raise KronError(Code.CONTROL, message, fix="it starts by itself")
         replaces = bool(job.active_run) and concurrency is Concurrency.REPLACE
         record = RunRecord(os.urandom(10).hex(), None, None, boot_id=self._host.processes.boot_id())
         pending = PendingRun(job, record, replaces=replaces)
@@ -182,7 +186,7 @@ class ProcessStarter:
 
     def resize(self, slots: Mapping[str, int]) -> None:
         """From now on the slots have these sizes. Runs that are going on keep theirs."""
-        self._line.extendleft(reversed(self._slots.resize(slots)))
+        self._line.extendleft(reversed(self._slots.resize(slots, self.waiting)))
 
     def close(self) -> None:
         """Start no more runs."""
