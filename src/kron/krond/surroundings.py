@@ -193,6 +193,7 @@ class _Streams:
                 descriptor, logger = open_syslog(self._entry.name, _PRIORITIES[number])
                 self.loggers.append(logger)
                 self._opened[f"syslog {number}"] = descriptor
+                self._give(descriptor)
                 return descriptor
             case Destination.FILE:
                 moment = to_datetime(self._now_s)
@@ -219,6 +220,7 @@ class _Streams:
             try:
                 reading, self._opened[key] = os.pipe()
                 self._captured[key] = stream, [reading]
+                self._give(self._opened[key])
                 if target is not None:
                     self._captured[key][1].append(lifted(target))
             except OSError as error:
@@ -226,3 +228,9 @@ class _Streams:
                     f"its output cannot be kept: {error.strerror}", for_good=False
                 ) from None
         return self._opened[key]
+
+    def _give(self, pipe: int) -> None:
+        """Let the run open its pipe by name, as `echo > /dev/stdout` does."""
+        if self._account is not None:
+            with suppress(PermissionError):  # a krond without CAP_CHOWN
+                os.fchown(pipe, self._account.uid, -1)

@@ -64,10 +64,12 @@ def test_in_the_foreground_it_is_kept_if_the_line_says_so(tmp_path: Path) -> Non
 
 @needs_root
 def test_a_run_of_another_user_gets_nothing_but_a_pipe() -> None:
+    lines = ["id -un", "readlink /proc/self/fd/1", "echo again > /dev/stdout"]
     with open_directory() as directory, Keeper(directory) as host:
-        host.write(host.job("other", "id -un", "readlink /proc/self/fd/1", fields="user=nobody"))
+        host.write(host.job("other", *lines, fields="user=nobody"))
         host.begin()
-        user, stream = host.run("other").decode().split()
+        user, stream, again = host.run("other").decode().split()
+        assert again == "again", "it can open its pipe by name"
         assert user == "nobody"
         assert stream.startswith("pipe:")
         (file,) = host.files("other")
