@@ -209,7 +209,6 @@ class TestKilled:
                 host.job("job", "echo begun", "until [ -e on ]; do sleep 0.02; done", "echo ended"),
             )
             pid = host.begin()
-            host.outputs.mkdir(0o750)
             (host.outputs / directory_name(f"{host.config}:lost", "lost")).touch()
             host.trigger("lost")
             run_id = host.trigger("job")
