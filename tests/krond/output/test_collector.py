@@ -94,3 +94,18 @@ def test_an_output_that_fails_costs_no_other_one(
     (report,) = feeder.reports()
     assert report.name == "broken"
     assert "Input/output error" in report.text
+
+
+def test_a_bug_of_the_collector_is_reported_with_its_traceback(
+    feeder: Feeder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(Delivery, "unpacked", fail)
+    feeder.send("job", b"printed\n")
+    with pytest.raises(ValueError, match="a bug"):
+        feeder.serve()
+    (report,) = feeder.reports()
+    assert "in _receive" in report.text
+    assert "ValueError: a bug" in report.text

@@ -23,6 +23,8 @@ from kron.krond.output.wire import LONGEST, MOST_DESCRIPTORS, Delivery, Report, 
 
 CONTROL = 0
 """The descriptor of its connection to krond."""
+_NOWHERE = 1
+"""Its standard output, which krond opens on /dev/null."""
 _SPARE = 32
 """Descriptors for the interpreter, directories and whatever else is open for a moment."""
 _MASK = 0o022
@@ -58,16 +60,23 @@ class Collector:
         """How many flows it can serve: each has up to three descriptors."""
 
     def serve(self) -> None:
-        while self._is_fed or self._flows:
-            for descriptor, events in self._epoll.poll():
-                if descriptor == self._control.fileno():
-                    self._receive()
-                elif flow := self._waiting.pop(descriptor, None) or self._flows.get(descriptor):
-                    try:
-                        self._serve(flow, descriptor, events)
-                    except Exception as error:  # it concerns one run of many
-                        self._give_up(flow, descriptor, error)
-            self._listen_if_room()
+        try:
+            while self._is_fed or self._flows:
+                self._turn()
+        except Exception as error:
+            self._report(Report(f"the collector of outputs has a bug: {_traceback(error)}"))
+            raise
+
+    def _turn(self) -> None:
+        for descriptor, events in self._epoll.poll():
+            if descriptor == self._control.fileno():
+                self._receive()
+            elif flow := self._waiting.pop(descriptor, None) or self._flows.get(descriptor):
+                try:
+                    self._serve(flow, descriptor, events)
+                except Exception as error:  # it concerns one run of many
+                    self._give_up(flow, descriptor, error)
+        self._listen_if_room()
 
     def _serve(self, flow: _Flow, descriptor: int, events: int) -> None:
         if descriptor != flow.pipe:
@@ -169,5 +178,12 @@ def main(path: str, most: str, age_s: str) -> None:
         signal.signal(number, signal.SIG_IGN)
     os.umask(_MASK)
     os.chdir("/")
+    os.dup2(_NOWHERE, 2)  # krond.out, in a directory that must not stay busy when krond is gone
     control = socket.socket(fileno=CONTROL)
     Collector(control, path, Retention(int(most), int(age_s))).serve()
+
+
+def _traceback(error: Exception) -> str:
+    import traceback
+
+    return "".join(traceback.format_exception(error))
