@@ -5,13 +5,22 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from errno import EAGAIN, ENOBUFS
 from pathlib import Path
 
 import pytest
 
-from kron.krond.output.captures import FIRST_RETRY_NS, LONGEST_RETRY_NS, Capture, Captures
+from kron.core.duration import SECOND_NS
+from kron.krond.output import captures
+from kron.krond.output.captures import (
+    FIRST_RETRY_NS,
+    LONGEST_RETRY_NS,
+    PATIENCE_NS,
+    Capture,
+    Captures,
+)
 from kron.krond.output.wire import Delivery, Sink, Stream
 from kron.krond.poller import Poller
 from kron.krond.process.processes import Processes
@@ -22,6 +31,8 @@ from kron.logs.journal import Journal
 from kron.testing.clock import FakeClock
 from tests.krond.children import children_of
 from tests.logbook import Logbook, wait_for
+
+PATIENCE_S = PATIENCE_NS / SECOND_NS
 
 
 class Loop(Logbook):
@@ -52,29 +63,48 @@ class Loop(Logbook):
         self.timers.fire_due(self.clock.monotonic_ns())
 
     def delay_ns(self) -> int:
-        """How long until the next try."""
+        """How long until something is due."""
         due_ns = self.timers.next_ns()
-        assert due_ns is not None
-        return due_ns - self.clock.monotonic_ns()
+        return sys.maxsize if due_ns is None else due_ns - self.clock.monotonic_ns()
+
+    def go_on(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+        self.turn()
+
+    def stop_collector(self) -> int:
+        """Stop the newest one: its pid."""
+        newest = max(self.collectors())
+        os.kill(newest, signal.SIGSTOP)
+        return newest
 
     def collectors(self) -> list[int]:
         return [pid for pid in children_of(os.getpid()) if pid not in self.before]
 
     def end(self) -> None:
         for name in self.added:
-            self.captures.run_ended(Ended(None, None, "executed", "", run_id=name))
+            self.end_run(name)
         for pid in self.collectors():
             os.kill(pid, signal.SIGKILL)
             os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
         self.turn()
         self.poller.close()
 
+    def end_run(self, name: str) -> None:
+        self.captures.run_ended(Ended(None, None, "executed", "", run_id=name))
+
+    def wait_until_gone(self, pid: int) -> None:
+        def is_gone() -> bool:
+            self.turn()
+            return pid not in self.collectors()
+
+        wait_for(is_gone, f"{pid} is gone")
+
     def wait_until_kept(self, *names: str) -> None:
         def is_kept() -> bool:
             self.clock.advance(0.01)
             self.turn()
             paths = [self.outputs / name / f"{name}.log" for name in names]
-            return all(path.exists() and path.read_text() for path in paths)
+            return all(path.exists() and path.read_text() == path.stem for path in paths)
 
         wait_for(is_kept, f"{names} are kept")
 
@@ -91,16 +121,15 @@ def test_a_packet_that_was_sent_ends_the_back_off(
 ) -> None:
     loop.add("first")
     loop.wait_until_kept("first")
-    loop.clock.advance(LONGEST_RETRY_NS / 1e9)
+    loop.go_on(LONGEST_RETRY_NS / SECOND_NS)
     names = ["second", "third", "fourth"]
     for name in names:
         with monkeypatch.context() as patch:
             patch.setattr(socket, "send_fds", failing(ENOBUFS))
             loop.add(name)
             assert loop.delay_ns() == FIRST_RETRY_NS
-        loop.clock.advance(FIRST_RETRY_NS / 1e9)
-        loop.turn()
-        assert loop.timers.next_ns() is None, "it is sent"
+        loop.go_on(FIRST_RETRY_NS / SECOND_NS)
+        assert loop.delay_ns() > SECOND_NS, "it is sent, and no try is due"
     loop.wait_until_kept(*names)
 
 
@@ -119,7 +148,78 @@ def test_a_collector_that_dies_with_packets_unread_costs_no_output(loop: Loop) -
     loop.wait_until_kept("unread", "vain")
     lost, killed = loop.events("error")
     assert "run lost: 4 bytes" in str(lost["error"])
-    assert "was killed or is broken; it had 3 active runs" in str(killed["error"])
+    assert "was killed or is broken; it had 4 active runs" in str(killed["error"])
+
+
+def test_a_packet_that_is_not_taken_for_ten_seconds_goes_to_another_collector(loop: Loop) -> None:
+    loop.add("first")
+    loop.wait_until_kept("first")
+    loop.go_on(PATIENCE_S)
+    assert loop.timers.next_ns() is None, "all is taken, so nothing is due"
+    stopped = loop.stop_collector()
+    names = ["waits", "over"]
+    for name in names:
+        loop.add(name)
+    loop.end_run("over")
+    loop.go_on(PATIENCE_S - 0.1)
+    assert loop.collectors() == [stopped]
+    loop.go_on(0.1)
+    loop.wait_until_kept(*names)
+    os.kill(stopped, signal.SIGCONT)
+    loop.end_run("first")
+    loop.wait_until_gone(stopped)
+    loop.wait_until_kept(*names)
+    (error,) = loop.events("error")
+    assert "does not answer" in str(error["error"])
+
+
+def test_a_full_socket_costs_no_output_and_keeps_none_twice(loop: Loop) -> None:
+    names = [f"job{number}" for number in range(400)]
+    loop.add("first")
+    loop.wait_until_kept("first")
+    stopped = loop.stop_collector()
+    for name in names:
+        loop.add(name)
+        loop.end_run(name)
+    loop.go_on(PATIENCE_S)
+    assert len(loop.collectors()) == 2
+    os.kill(stopped, signal.SIGCONT)
+    loop.wait_until_kept(*names)
+
+
+def test_a_disk_that_answers_no_collector_costs_only_a_few(
+    loop: Loop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(captures, "MOST_COLLECTORS", 2)
+    loop.add("first")
+    loop.wait_until_kept("first")
+    stopped = [loop.stop_collector()]
+    loop.add("second")
+    loop.go_on(PATIENCE_S)
+    loop.wait_until_kept("second")
+    stopped.append(loop.stop_collector())
+    loop.add("third")
+    for _ in range(3):
+        loop.go_on(PATIENCE_S)
+    assert sorted(loop.collectors()) == sorted(stopped)
+    for pid in stopped:
+        os.kill(pid, signal.SIGCONT)
+    loop.wait_until_kept("third")
+
+
+def test_what_an_ended_run_has_printed_outlives_a_collector_that_has_not_taken_it(
+    loop: Loop,
+) -> None:
+    loop.add("first")
+    loop.wait_until_kept("first")
+    stopped = loop.stop_collector()
+    loop.add("over")
+    loop.end_run("over")
+    os.kill(stopped, signal.SIGKILL)
+    loop.wait_until_kept("over")
+    (killed,) = loop.events("error")
+    assert "it had 1 active run" in str(killed["error"])
+    assert "active runs" not in str(killed["error"])
 
 
 def test_krond_sleeps_until_the_next_try_although_the_collector_has_room(

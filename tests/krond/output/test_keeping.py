@@ -251,20 +251,20 @@ class TestKilled:
 
     def test_a_collector_that_does_not_answer_gets_company(self, tmp_path: Path) -> None:
         with Keeper(tmp_path) as host:
-            count = 400  # more than its socket holds
             host.write(
-                f'{NEVER} @policy(concurrency=allow) name=job command="echo begun" shell=true'
+                host.job("begun", "echo begun", UNTIL_GO),
+                host.job("job", "seq 100000"),  # more than a pipe holds
             )
-            pid = host.begin("--output-keep", "1000")
-            host.run("job")
+            pid = host.begin()
+            begun = host.trigger("begun")
+            host.file_of(begun)
             first = host.collector()
             os.kill(first, signal.SIGSTOP)
-            runs = [host.trigger("job") for _ in range(count)]
-            host.wait_for_events("exited", count=count + 1)
-            wait_for(lambda: len(host.collectors()) == 2, "another one")
+            assert host.run("job") == b"".join(b"%d\n" % n for n in range(1, 100_001))
+            assert len(host.collectors()) == 2
             os.kill(first, signal.SIGCONT)
-            for run_id in runs:
-                assert wait_for_text(host, run_id, b"begun\n")
+            host.path("go").touch()
+            host.wait_for_run("exited", begun)
             wait_for(lambda: not is_alive(first), "it ends with its last pipe")
             assert host.collectors() == [host.collector()]
             wait_for(lambda: is_quiet(pid), "krond sleeps", 5)

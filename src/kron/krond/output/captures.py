@@ -4,7 +4,7 @@ krond keeps the reading end of a pipe while its run goes on. So if the collector
 gets no broken pipe: it waits at most until another collector has the pipe. That holds for as many
 pipes as an eighth of the files that krond may open; the runs beyond that get SIGPIPE when they
 print. A collector that does not take packets for a while is retired, and another one gets those
-that come. krond itself never waits for one.
+that it has not taken and those that come. krond itself never waits for one.
 """
 
 from __future__ import annotations
@@ -14,14 +14,17 @@ import resource
 import select
 import socket
 import sys
+from array import array
 from collections import deque
 from collections.abc import Callable, Sequence
-from errno import EAGAIN, ENOBUFS, ENOMEM, ETOOMANYREFS
+from contextlib import suppress
+from errno import EAGAIN, EMFILE, ENOBUFS, ENOMEM, ETOOMANYREFS
 
 import kron
+from kron.console.report import many
 from kron.core.duration import SECOND_NS
 from kron.krond.backoff import Backoff
-from kron.krond.output.wire import LONGEST, Delivery, Report
+from kron.krond.output.wire import LONGEST, MOST_DESCRIPTORS, Delivery, Report
 from kron.krond.poller import Poller
 from kron.krond.process.child import seal, search_path, sources, spawn
 from kron.krond.process.failure import NotStarted
@@ -35,6 +38,8 @@ from kron.waking.clock import Clock
 
 PATIENCE_NS = 10 * SECOND_NS
 """How long a collector may leave packets where they are before there is another one."""
+MOST_COLLECTORS = 8
+"""More than all runs that krond can have at once need. A disk that answers none stops no more."""
 LAST_PATIENCE_S = 5.0
 """How long krond waits for a collector to take the rest when it ends."""
 OPERATION = "keep the output"
@@ -88,6 +93,8 @@ class Captures:
         self._held: dict[str, Capture] = {}
         self._unsent: deque[Capture] = deque()
         self._current: _Process | None = None
+        self._collectors = 0
+        """How many there are, with those that are retired."""
         self._backoff = Backoff(FIRST_RETRY_NS, LONGEST_RETRY_NS)
         self._retry: Timer | None = None
         self._patience: Timer | None = None
@@ -97,8 +104,7 @@ class Captures:
 
     def add(self, capture: Capture) -> None:
         """Have the output of a run collected, whatever it takes."""
-        self._held[capture.delivery.run_id] = capture
-        self._poller.others += len(capture.descriptors)
+        self._hold(capture)
         self._unsent.append(capture)
         self._send()
 
@@ -142,8 +148,6 @@ class Captures:
         capture = self._unsent[0]
         try:
             socket.send_fds(process.control, [capture.delivery.packed()], capture.descriptors)
-        except ConnectionError:
-            return False  # it has ended, and `_ended` comes
         except OSError as error:
             if error.errno == EAGAIN:
                 self._wait_for(process, select.EPOLLOUT)
@@ -151,18 +155,22 @@ class Captures:
             if error.errno in _TRY_AGAIN:
                 self._again()
                 return False
-            of = capture.delivery
-            text = f"run {of.run_id}: its output is lost: {error.strerror}"
-            self._log(Report(text, of.namespace, of.job, of.period or None))
+            self._log_loss(capture.delivery, error.strerror or str(error))
             capture.is_over = True
         else:
             self._reset_backoff(process)
+            if not self._is_closing and process.first_unread() == capture.delivery.run_id:
+                self._expect(process, capture.delivery.run_id)
         self._unsent.popleft()
         capture.collector = process
         process.captures[capture.delivery.run_id] = capture
         if capture.is_over or self._poller.others > _most_held():
             self._let_go(capture)
         return True
+
+    def _hold(self, capture: Capture) -> None:
+        self._held[capture.delivery.run_id] = capture
+        self._poller.others += len(capture.descriptors)
 
     def _let_go(self, capture: Capture) -> None:
         run_id = capture.delivery.run_id
@@ -173,26 +181,56 @@ class Captures:
         capture.close()
 
     def _wait_for(self, process: _Process, events: int) -> None:
+        if not self._is_closing:
+            self._poller.change(process.control.fileno(), select.EPOLLIN | events)
+
+    def _expect(self, process: _Process, run_id: str) -> None:
+        """Look after a while whether this packet was taken."""
+        self._stop_looking()
+        due_ns = self._clock.monotonic_ns() + PATIENCE_NS
+        self._patience = self._timers.at(due_ns, lambda: self._look(process, run_id))
+
+    def _look(self, process: _Process, run_id: str) -> None:
+        self._patience = None
+        first = process.first_unread()
+        if first == run_id and self._collectors < MOST_COLLECTORS:
+            self._replace(process)
+        elif first:
+            self._expect(process, first)
+
+    def _stop_looking(self) -> None:
         if self._patience is not None:
             self._patience.cancel()
             self._patience = None
-        if self._is_closing or not process.is_heard:
-            return
-        self._poller.change(process.control.fileno(), select.EPOLLIN | events)
-        if events:
-            due_ns = self._clock.monotonic_ns() + PATIENCE_NS
-            self._patience = self._timers.at(due_ns, lambda: self._replace(process))
 
     def _replace(self, process: _Process) -> None:
         """Retire a collector that does not answer, so that it ends with the last of its pipes."""
-        if process is not self._current or not process.is_heard:
-            return  # it has ended meanwhile
         self._log(Report("the collector of outputs does not answer; krond starts another"))
         process.is_retired = True
         process.control.shutdown(socket.SHUT_WR)
-        self._poller.change(process.control.fileno(), select.EPOLLIN)
+        self._wait_for(process, 0)
+        self._take_back(process)
         self._current = None
         self._send()
+
+    def _take_back(self, process: _Process) -> None:
+        """Have another one get what this one has not taken, as far as krond may hold it."""
+        while self._poller.others <= _most_held() and (packet := process.withdrawn()):
+            delivery, descriptors, is_whole = packet
+            capture = process.captures.pop(delivery.run_id, None)
+            withdrawn = Capture(delivery, descriptors)
+            if capture is not None:
+                withdrawn.close()
+                capture.collector = None
+            elif is_whole:
+                capture = withdrawn
+                capture.is_over = True
+                self._hold(capture)
+            else:
+                withdrawn.close()
+                self._log_loss(delivery, os.strerror(EMFILE))
+                continue
+            self._unsent.append(capture)
 
     def _again(self) -> None:
         """Try again after a while, which gets longer."""
@@ -226,64 +264,60 @@ class Captures:
         try:
             process.watched = self._processes.watch(process.pid)
         except OSError:
-            process.control.close()  # so it ends
+            process.close()  # so it ends
             raise
+        self._collectors += 1
         self._poller.add(process.watched, select.EPOLLIN, lambda _: self._ended(process))
         self._poller.add(process.control.fileno(), select.EPOLLIN, self._hearer(process))
 
     def _hearer(self, process: _Process) -> Callable[[int], None]:
         def hear(events: int) -> None:
-            if events & ~select.EPOLLOUT and not self._take_reports(process):
-                self._forget(process)  # it ends: `_ended` comes
-            elif events & select.EPOLLOUT and process is self._current:
+            if events & select.EPOLLIN:
+                self._take_reports(process)
+            if events & select.EPOLLOUT and process is self._current:
                 self._send()
 
         return hear
 
-    def _take_reports(self, process: _Process) -> bool:
-        """Log what a collector says. False: it says no more."""
-        try:
+    def _take_reports(self, process: _Process) -> None:
+        """Log what a collector says."""
+        with suppress(BlockingIOError):
             while data := process.control.recv(LONGEST):
                 report = Report.unpacked(data)
                 if report.name or report.text not in self._said:
                     self._log(report)
                 if not report.name:
                     self._said.add(report.text)
-        except BlockingIOError:
-            return True
-        except ConnectionResetError:  # it was killed before it had read everything
-            return self._take_reports(process)  # what it said before
-        return False
-
-    def _forget(self, process: _Process) -> None:
-        """Send it nothing more, and hear nothing more of it."""
-        process.is_heard = False
-        self._poller.remove(process.control.fileno())
 
     def _ended(self, process: _Process) -> None:
         """A collector was killed, or is broken: another one goes on with what it had.
 
         Or it was retired, and has nothing more to do.
         """
-        if process.is_heard:
-            self._take_reports(process)
-            self._forget(process)
+        self._take_reports(process)
+        self._poller.remove(process.control.fileno())
         self._poller.remove(process.watched)
         os.close(process.watched)
-        process.control.close()
         self._processes.reap_if_ended(process.pid)
-        left = list(process.captures.values())
-        for capture in left:
+        self._collectors -= 1
+        if process.captures or not process.is_retired:
+            had = many(len(process.captures), "active run")
+            self._log(Report(f"the collector of outputs was killed or is broken; it had {had}"))
+        self._take_back(process)
+        process.close()
+        for capture in process.captures.values():
             capture.collector = None
-        self._unsent.extendleft(reversed(left))
+        self._unsent.extendleft(reversed(process.captures.values()))
         if self._current is process:
             self._current = None
-        if left or not process.is_retired:
-            had = f"it had {len(left)} active runs"
-            self._log(Report(f"the collector of outputs was killed or is broken; {had}"))
+            self._stop_looking()
         self._reset_backoff(process)
         if self._unsent and self._retry is None:
             self._again()
+
+    def _log_loss(self, of: Delivery, why: str) -> None:
+        text = f"run {of.run_id}: its output is lost: {why}"
+        self._log(Report(text, of.namespace, of.job, of.period or None))
 
     def _log(self, report: Report) -> None:
         self._journal.event(
@@ -305,19 +339,44 @@ class _Process:
         self.captures: dict[str, Capture] = {}
         self.began_ns = began_ns
         self.watched = -1
-        self.is_heard = True
-        """Whether its end of the connection is open."""
         self.is_retired = False
         """Another one gets what comes; this one serves what it has."""
-        self.control, its_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.control, self._its_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        # krond keeps its copy of that end, to see what was not taken and to take it back.
         try:
             self.control.setblocking(False)
-            self.pid = _spawn(settings, its_end.fileno())
+            self.pid = _spawn(settings, self._its_end.fileno())
         except BaseException:
-            self.control.close()
+            self.close()
             raise
-        finally:
-            its_end.close()
+
+    def close(self) -> None:
+        self.control.close()
+        self._its_end.close()
+
+    def first_unread(self) -> str:
+        """The run id of the first packet that it has not taken, or ''."""
+        try:
+            data = self._its_end.recv(LONGEST, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return ""
+        return Delivery.unpacked(data).run_id
+
+    def withdrawn(self) -> tuple[Delivery, list[int], bool] | None:
+        """The first packet that it has not taken, which it never will then.
+
+        With the descriptors, and whether those are all of them.
+        """
+        room = socket.CMSG_SPACE(MOST_DESCRIPTORS * array("i").itemsize)
+        how = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC  # socket.recv_fds ignores its flags
+        try:
+            data, parts, flags, _ = self._its_end.recvmsg(LONGEST, room, how)
+        except BlockingIOError:
+            return None
+        if not data:
+            return None
+        descriptors = [each for _, _, part in parts for each in array("i", part)]
+        return Delivery.unpacked(data), descriptors, not flags & socket.MSG_CTRUNC
 
 
 def _spawn(settings: OutputSettings, control: int) -> int:
