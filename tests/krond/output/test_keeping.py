@@ -14,7 +14,7 @@ from kron.logs.event import Level
 from tests.krond.children import NEVER, descriptors_of, is_alive, mode_of, open_directory
 from tests.krond.disk import tmpfs
 from tests.krond.output.keeping import Keeper
-from tests.krond.process.expected import needs_root
+from tests.krond.process.expected import needs, needs_root
 from tests.logbook import wait_for
 
 UNTIL_GO = "until [ -e go ]; do sleep 0.02; done"
@@ -62,18 +62,26 @@ def test_in_the_foreground_it_is_kept_if_the_line_says_so(tmp_path: Path) -> Non
         assert host.said() == "own\n"
 
 
+@needs("logger")
 @needs_root
 def test_a_run_of_another_user_gets_nothing_but_a_pipe() -> None:
     lines = ["id -un", "readlink /proc/self/fd/1", "echo again > /dev/stdout"]
     with open_directory() as directory, Keeper(directory) as host:
-        host.write(host.job("other", *lines, fields="user=nobody"))
+        to_syslog = "user=nobody stdout=syslog stderr=keep"
+        host.write(
+            host.job("other", *lines, fields="user=nobody"),
+            host.job(
+                "syslog", "owner=$(stat -Lc %U /proc/$$/fd/1)", "echo $owner >&2", fields=to_syslog
+            ),
+        )
         host.begin()
         user, stream, again = host.run("other").decode().split()
-        assert again == "again", "it can open its pipe by name"
+        assert again == "again", "the pipe is its own, to open by name"
         assert user == "nobody"
         assert stream.startswith("pipe:")
         (file,) = host.files("other")
         assert file.stat().st_uid == os.geteuid()
+        assert host.run("syslog") == b"nobody\n", "so is its pipe to the logger"
 
 
 @needs_root
