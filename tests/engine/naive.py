@@ -82,7 +82,7 @@ class Naive:
         ends = Ends()
         if to_come_s and min(to_come_s) <= now_s + schedule.width_s:
             ends.wake_s = min(to_come_s)  # nothing beyond the look can come before it
-        may_run = self._may_run(due, now_s, policy.deadline_s)
+        may_run = self._may_run(due, now_s, policy.deadline_ns)
         for when_s, nominal_s, decision in due:
             self.handled.add(nominal_s)
             if decision.chosen_s is None:
@@ -133,10 +133,11 @@ class Naive:
         return sorted(due, key=lambda row: row[:2]), to_come_s
 
     def _may_run(
-        self, due: list[tuple[int, int, Decision]], now_s: int, deadline_s: int
+        self, due: list[tuple[int, int, Decision]], now_s: int, deadline_ns: int
     ) -> set[tuple[int, int]]:
+        deadline_s = deadline_ns // 10**9
         able = [row[:2] for row in due if row[2].chosen_s is not None]
-        slack_s = min(self.slack_s, deadline_s) if deadline_s else self.slack_s  # none is below 1s
+        slack_s = min(self.slack_s, deadline_s) if deadline_ns else self.slack_s
 
         def on_time(chosen_s: int) -> bool:
             was_awake = self.awake_since_s is not None and self.awake_since_s <= chosen_s

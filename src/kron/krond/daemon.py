@@ -108,9 +108,7 @@ class Daemon:
     def begin(self, configuration: Configuration) -> None:
         self._work.turn()
         self._log_read(configuration)
-        self.starter.resize(configuration.slots)
-        self._enrolment.begin(configuration.entries, self._clock.now_ns())
-        self._drop_expired_history()
+        self._enrolment.begin(configuration, self._clock.now_ns())
         self._writeback.flush()
         self._writeback.check()
         self._busy_ns = self._work.turn_ns
@@ -358,12 +356,7 @@ class Daemon:
         self._log_read(configuration)
         self._wake()  # what came due while it was read is dealt with as it was planned
         counts = self._enrolment.change(configuration, self._clock.now_ns())
-        self._drop_expired_history()
         self.journal.event(Event.RELOAD, result="applied", jobs=len(self.roster), **counts)
-
-    def _drop_expired_history(self) -> None:
-        if self._host.history is not None:
-            self._host.history.drop_expired(lambda job: self.roster.get(job) is not None)
 
     def _is_done(self) -> bool:
         if self.is_stopping:
@@ -378,7 +371,7 @@ class Daemon:
             self._writeback.changed(run.member)
         for pending in list(self.starter.waiting.values()):
             self._writeback.changed(pending.member)
-            if pending.nominal_s is None:  # nobody will know that it was asked for
+            if pending.nominal_s is None:  # nobody else will know of it
                 self.starter.give_up(pending.member, pending, Outcome.MISSED, NOT_STARTED)
         if not self._writeback.write_all():
             self._writeback.check()

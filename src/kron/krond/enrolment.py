@@ -56,9 +56,10 @@ class HostEnrolment:
         self._clock_hold = clock_hold
         self._removed = removed
 
-    def begin(self, entries: Iterable[Entry], now_ns: int) -> None:
+    def begin(self, configuration: Configuration, now_ns: int) -> None:
         """Take up the jobs and what is left of their runs, and start what is due."""
-        entries = list(entries)
+        self._starter.resize(configuration.slots)
+        entries = list(configuration.entries)
         loaded = self._host.store.load_all(entry.identity for entry in entries)
         states = loaded.states
         corrupt = {os.path.basename(error.file): error for error in loaded.corrupt}  # noqa: PTH119
@@ -97,6 +98,7 @@ class HostEnrolment:
         self._drop_proofs(unclaimed - self._supervisor.runs.keys(), found)
         self._log_suspended(self._roster)
         self._scheduler.step(self._without_doubtful(now_ns), now_ns)
+        self._drop_expired_history()
 
     def change(self, configuration: Configuration, now_ns: int) -> dict[str, int]:
         """Let a new configuration take effect, from the next period on; count what it changes.
@@ -153,6 +155,7 @@ class HostEnrolment:
         for member in toggled:
             self._scheduler.suspended(member, suspend=member.entry.schedule.policy.suspend)
         self._scheduler.step([*rescheduled, *added], now_ns)
+        self._drop_expired_history()
         return {"added": len(added), "changed": edited, "removed": len(removed)}
 
     def _enrol(
@@ -260,6 +263,10 @@ class HostEnrolment:
         if ended.started_ns is not None and ended.ended_ns is not None:
             seconds = round((ended.ended_ns - ended.started_ns) / SECOND_NS, 3)
         log_end(self._host.journal, member.entry, ended, seconds)
+
+    def _drop_expired_history(self) -> None:
+        if self._host.history is not None:
+            self._host.history.drop_expired(lambda job: self._roster.get(job) is not None)
 
     def _log_suspended(self, members: Iterable[HostMember]) -> None:
         for member in members:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 
 from kron.core.duration import SECOND_NS
+from kron.krond.backoff import Backoff
 from kron.krond.host import Host
 from kron.krond.pause import Pause
 from kron.krond.state.writeback import WriteBack
@@ -22,7 +23,7 @@ class Outage:
         self.pause = pause
         self._host = host
         self._writeback = writeback
-        self._delay_ns = FIRST_RETRY_NS
+        self._backoff = Backoff(FIRST_RETRY_NS, LONGEST_RETRY_NS)
         self._resumed_ns = -LONGEST_RETRY_NS
 
     def look(self) -> None:
@@ -34,12 +35,12 @@ class Outage:
             self._save_with_ballast()
         self.pause.begin(str(failure))
         if self._host.clock.monotonic_ns() - self._resumed_ns > LONGEST_RETRY_NS:
-            self._delay_ns = FIRST_RETRY_NS
+            self._backoff.reset()
         self._retry_later()
 
     def _retry_later(self) -> None:
-        self._host.timers.at(self._host.clock.monotonic_ns() + self._delay_ns, self._retry)
-        self._delay_ns = min(2 * self._delay_ns, LONGEST_RETRY_NS)
+        due_ns = self._host.clock.monotonic_ns() + self._backoff.next_ns()
+        self._host.timers.at(due_ns, self._retry)
 
     def _retry(self) -> None:
         """Go on if everything can be written beside the ballast: then there is room again."""
