@@ -110,8 +110,9 @@ class FakeProcesses(Processes):
         assert process.is_over, "only an ended process is reaped"
         return (0, None) if process.ended_by is None else (None, process.ended_by)
 
-    def reap_if_ended(self, pid: int) -> None:
+    def reap_if_ended(self, pid: int) -> bool:
         """Nobody waits for these."""
+        return False
 
     def signal_group(self, group: int, number: signal.Signals) -> None:
         """A process that is asked to end does so at once, unless it takes no notice."""

@@ -298,9 +298,9 @@ class Captures:
         self._poller.remove(process.control.fileno())
         self._poller.remove(process.watched)
         os.close(process.watched)
-        self._processes.reap_if_ended(process.pid)
+        ended_well = self._processes.reap_if_ended(process.pid)
         self._collectors -= 1
-        if process.captures or not process.is_retired:
+        if not process.is_retired or (process.captures and not ended_well):
             had = many(len(process.captures), "active run")
             self._log(Report(f"the collector of outputs was killed or is broken; it had {had}"))
         self._take_back(process)

@@ -75,10 +75,11 @@ class Processes:
             return result.si_status, None
         return None, result.si_status
 
-    def reap_if_ended(self, pid: int) -> None:
-        """Reap a child that has ended, unless that was done already."""
+    def reap_if_ended(self, pid: int) -> bool:
+        """Reap a child that has ended, unless that was done already. True: its exit code was 0."""
         with suppress(ChildProcessError):
-            os.waitpid(pid, os.WNOHANG)
+            return os.waitpid(pid, os.WNOHANG) == (pid, 0)
+        return False
 
     def signal_group(self, group: int, number: signal.Signals) -> None:
         """Send a signal to every process of a group, if it has any."""
