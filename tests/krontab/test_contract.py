@@ -108,10 +108,13 @@ def test_a_fuzzy_schedule_follows_the_identity(krontab: Krontab) -> None:
     own = krontab(*words).fine().json
     scattered = krontab("fuzzy", "scatter", own["schedule"], "--id", f"{path}:tea").fine().out
     assert own["canonical"] == scattered.strip()
-    other = krontab(*words, "--identity", "somebody/else").json
-    scattered = krontab("fuzzy", "scatter", own["schedule"], "--id", "somebody/else").out
-    assert other["canonical"] == scattered.strip()
-    assert own["canonical"] != other["canonical"]
+    found = {own["canonical"]}
+    for other in ("somebody/else", "somebody/else/again"):
+        explained = krontab(*words, "--identity", other).json
+        scattered = krontab("fuzzy", "scatter", own["schedule"], "--id", other).out
+        assert explained["canonical"] == scattered.strip()
+        found.add(explained["canonical"])
+    assert len(found) > 1  # two of the three may meet by chance
 
 
 moments = st.datetimes(datetime(2015, 1, 1), datetime(2035, 1, 1)).map(
