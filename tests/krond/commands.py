@@ -149,9 +149,13 @@ def stored(host: Host, name: str) -> dict[str, Any]:
 
 
 def backdate(host: Host, name: str, seconds: int) -> None:
-    """Let a job have been seen first so much earlier than it was."""
+    """Let a job have been seen first so much earlier than it was, and owe all since then.
+
+    A minute may have begun meanwhile, and the job have run.
+    """
     state = stored(host, name)
     ledger = state["ledger"]
+    ledger |= {"handled_through": None, "handled": []}
     ledger["since"] = to_text(from_text(ledger["since"]) - seconds)
     state_file(host, name).write_text(json.dumps(state) + "\n")
 
