@@ -25,6 +25,8 @@ from tests.krond.host import Host
 from tests.logbook import PATIENCE_S, wait_for
 
 PROGRAM = (sys.executable, "-m", "kron.krond")
+HOLDS = 'shell=true command="until [ -e {gate} ]; do sleep 0.01; done"'
+"""A command that runs until a file is there."""
 NEVER = "0 0 29 2 *"
 """A schedule of which no period comes due while a test runs."""
 NOBODY = 65_534

@@ -22,6 +22,7 @@ from kron.core.instant import to_text
 from kron.krond.control.client import ControlError, NotRunning
 from kron.krond.control.server import AWAITING
 from tests.krond.commands import (
+    HOLDS,
     NEVER,
     PROGRAM,
     OnePeriod,
@@ -38,9 +39,6 @@ from tests.krond.host import Host
 from tests.krontab.schemas import validate
 from tests.logbook import wait_for
 from tests.moment import soon
-
-HOLDS = 'shell=true command="until [ -e {gate} ]; do sleep 0.01; done"'
-"""A command that runs until a file is there."""
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from kron.krond.control.client import ControlError
 from kron.krond.history.database import DATABASE
 from kron.krond.supervisor import UNSEEN
 from tests.krond.commands import (
+    HOLDS,
     NEVER,
     backdate,
     is_alive,
@@ -35,8 +36,6 @@ from tests.krond.history.written import Written, entry, executed, missed
 from tests.krond.host import Host
 from tests.krontab.schemas import validate
 from tests.logbook import wait_for
-
-HOLDS = 'shell=true command="until [ -e {gate} ]; do sleep 0.01; done"'
 
 
 @pytest.fixture

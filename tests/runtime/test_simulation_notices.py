@@ -255,7 +255,7 @@ NOTICED = [
     (owe_what_was_due_before_forgetting, HostWorld, FIRST, "ended twice"),
     (store_no_manual_run, HostWorld, FIRST, "is not on record"),
     (start_manual_runs_again, HostWorld, FIRST, "started twice"),
-    (call_manual_runs_unstarted, HostWorld, FIRST, "is said not to have started, and did"),
+    (call_manual_runs_unstarted, HostWorld, FIRST, "started, but krond says that it did not"),
     (remember_no_end, HostWorld, FIRST, "is executed, which is not on record"),
     (limit_nothing, HostWorld, range(254, 255), "2 runs went on at once, more than 1"),
     (time_nothing_out, HostWorld, range(158, 159), "with a timeout of 10"),

@@ -69,8 +69,8 @@ def _noted(state_dir: str) -> str:
 def _resolved(path: str) -> str:
     """The target of a link that root or our own user has made; any other path as it is.
 
-    Outputs are only kept in a directory itself: whoever can replace a link on the way could read
-    or fake them.
+    Outputs are only kept in a directory itself: a user who can replace a link on the way could
+    read or fake them.
     """
     try:
         is_trusted = os.lstat(path).st_uid in (0, os.geteuid())

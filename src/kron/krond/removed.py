@@ -58,7 +58,7 @@ class RemovedStates:
 
     def _plan_look(self) -> None:
         clock = self._host.clock
-        self._offset_ns = clock.now_ns() - clock.boot_ns()
+        self._offset_ns = clock.offset_ns()
         self._host.timers.at(clock.monotonic_ns() + DAY_S * SECOND_NS, self._look)
 
     def _look(self) -> None:
@@ -75,7 +75,7 @@ class RemovedStates:
         """Remove what is old enough by a clock that is right. True if a state is left."""
         clock, store = self._host.clock, self._host.store
         now_ns = clock.now_ns()
-        is_right = abs(now_ns - clock.boot_ns() - offset_ns) <= STRAYED_NS
+        is_right = abs(clock.offset_ns() - offset_ns) <= STRAYED_NS
         is_one_left = False
         for state in self._states():
             removed_s = max(store.written_s(state.identity), _last_period_s(state))

@@ -44,7 +44,7 @@ def _manual(name: str, kept: Kept, seen: Seen) -> Iterator[str]:
         if not ends and not kept.is_full and name not in seen.forgotten:
             yield f"the manual run {run_id} of {name} is not on record"
         if run_id in began and any(end.reason == NOT_STARTED for end in ends):
-            yield f"the manual run {run_id} of {name} is said not to have started, and did"
+            yield f"the manual run {run_id} of {name} started, but krond says that it did not"
         if run_id not in heard:
             yield f"nothing was heard of the end of the manual run {run_id} of {name}"
 

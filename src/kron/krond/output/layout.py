@@ -10,7 +10,7 @@ A file has one of three layouts:
 
 A run that prints more than its limit has the second one until it ends, and then the third one. Both
 lines have a fixed length, and the id of the run, so that what a run prints is not taken for one by
-chance. So the layout can be read from the file alone, by whoever finds it.
+chance. So any reader can tell the layout from the file alone.
 """
 
 from __future__ import annotations

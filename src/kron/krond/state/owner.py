@@ -1,7 +1,7 @@
 """The owner of a state directory: at most one krond, and how to find out which process it is.
 
-The directory itself is locked, and krond.pid in it. So whoever deletes krond.pid does not admit a
-second krond. The file has the process id, for people and scripts, and is the only lock where the
+The directory itself is locked, and krond.pid in it. So deleting krond.pid does not let a second
+krond start. The file has the process id, for people and scripts, and is the only lock where the
 file system cannot lock directories (NFS). A child between fork and exec holds both locks.
 """
 
