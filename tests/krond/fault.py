@@ -318,6 +318,6 @@ def zombies(pid: int) -> list[int]:
 def _is_zombie(pid: str) -> bool:
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # it was reaped meanwhile
         return False
     return stat.rpartition(")")[2].split()[0] == "Z"
