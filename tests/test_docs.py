@@ -28,7 +28,7 @@ from kron.krond.control.wire import REQUEST_BYTES, parse_request
 from kron.krond.daemon import Daemon
 from kron.krond.program import EXIT_CODES, KROND
 from kron.krond.settings import OnStop
-from kron.krond.starter import FIRST_RETRY_NS, LONGEST_RETRY_NS
+from kron.krond.shortage import FIRST_RETRY_NS, LONGEST_RETRY_NS
 from kron.krontab.program import KRONTAB
 from kron.runtime import DEFAULT_SLACK_S
 

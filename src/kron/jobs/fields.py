@@ -32,6 +32,7 @@ _PLACEHOLDERS = ("name", "period")
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _LARGEST = 2**63 - 1
 _DESTINATIONS = ("keep", "inherit", "discard", "syslog", "journal")
+MOST_RETRIES = 100
 SMALLEST_OUTPUT, LARGEST_OUTPUT = 2**10, 64 * 2**20
 
 
@@ -102,6 +103,13 @@ def _read_timeout(text: str) -> int:
     if timeout_ns:
         return timeout_ns
     raise _error(text, "a timeout of 0 would stop every run", "leave it out for no timeout")
+
+
+def _read_retry_within(text: str) -> int:
+    within_ns = parse_duration(text)
+    if within_ns:
+        return within_ns
+    raise _error(text, "within 0 nothing can be tried again", "leave retries out for none")
 
 
 def _read_slots(text: str) -> tuple[str, ...]:
@@ -182,6 +190,9 @@ _read_count = _matching(
     "a number, nor unlimited",
     as_value=lambda text: UNLIMITED if text == "unlimited" else int(text),
 )
+_read_retries = _matching(
+    f"[1-9]?[0-9]|{MOST_RETRIES}", f"a number of retries from 0 to {MOST_RETRIES}", as_value=int
+)
 _read_environment = _matching(
     "inherit|clean", "inherit or clean", as_value=lambda text: text == "inherit"
 )
@@ -222,6 +233,19 @@ FIELDS = {
         ),
         LineField("timeout", _read_timeout, "2h", "stop the run after this long"),
         LineField("grace", parse_duration, "30s", "how long after TERM comes KILL; default 10s"),
+        LineField("retries", _read_retries, "3", "try a run that failed again, this often at most"),
+        LineField(
+            "retry_delay",
+            parse_duration,
+            "1m",
+            "how long after the first failure, twice as long after each further one; default 30s",
+        ),
+        LineField(
+            "retry_within",
+            _read_retry_within,
+            "1h",
+            "start no attempt later than this after the chosen time; default: the deadline, if set",
+        ),
         LineField(
             "slots",
             _read_slots,

@@ -40,7 +40,7 @@ from kron.jobs.defaults import (
 from kron.jobs.entry import Entry, read_schedule
 from kron.jobs.fields import FIELDS, LIMIT_FIELDS
 from kron.jobs.quoting import quoted_value
-from kron.jobs.task import DEFAULT_GRACE_NS, Task
+from kron.jobs.task import DEFAULT_GRACE_NS, DEFAULT_RETRY_DELAY_NS, Task
 from kron.jobs.values import field_tokens, head_words, read_fields, stray
 
 TYPE_CHECKING = False
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 _FIRST_FIELD = re.compile(r"([ \t])[A-Za-z_][A-Za-z0-9_]*+=").search
 _ALIKE = (
     *("command", "argv", "shell", "user", "group", "cwd", "umask", "env_file"),
-    *("slots", "stdout", "stderr", "output_limit", "nice"),
+    *("retries", "slots", "stdout", "stderr", "output_limit", "nice"),
 )
 """What a task has as the line says it."""
 _IMPORT = "krontab import turns a crontab into krontab lines"
@@ -246,6 +246,8 @@ def _task(values: dict[str, Any]) -> Task:
         env=tuple(env.items()) if isinstance(env, dict) else env,
         timeout_ns=values.get("timeout"),
         grace_ns=values.get("grace", DEFAULT_GRACE_NS),
+        retry_delay_ns=values.get("retry_delay", DEFAULT_RETRY_DELAY_NS),
+        retry_within_ns=values.get("retry_within"),
         inherits_env=values.get("environment", True),
         limits=tuple(limits),
         **alike,

@@ -17,6 +17,7 @@ CLEAN_PATH = "/usr/bin:/bin"
 DEFAULT_SHELL = "/bin/sh"
 DEFAULT_GRACE_NS = 10 * SECOND_NS
 DEFAULT_OUTPUT_LIMIT = 2**20
+DEFAULT_RETRY_DELAY_NS = 30 * SECOND_NS
 JOURNAL_SOCKET = "/run/systemd/journal/socket"
 
 
@@ -93,6 +94,12 @@ class Task(Frozen):
     """The run's standard input, from the `%` of a crontab. None: /dev/null."""
     timeout_ns: int | None = None
     grace_ns: int = DEFAULT_GRACE_NS
+    retries: int = 0
+    """How often a run of a period that failed is tried again."""
+    retry_delay_ns: int = DEFAULT_RETRY_DELAY_NS
+    """How long after the first failure. It doubles with each further one."""
+    retry_within_ns: int | None = None
+    """How long after its chosen time a period may be tried again. None: the deadline, if set."""
     slots: tuple[str, ...] = ()
     """What a run shares with those of other jobs; it waits until it has all of them."""
     stdout: Output | None = None

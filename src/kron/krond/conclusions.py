@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from kron.core.duration import SECOND_NS
 from kron.engine.actions import Outcome
+from kron.krond.attempts import Attempt
 from kron.krond.host import Host
 from kron.krond.member import HostMember
 from kron.krond.state.record import Ended, RunRecord
 from kron.krond.state.writeback import WriteBack
 from kron.krond.supervisor import log_end
+from kron.logs.event import Event
 
 
 class Conclusions:
@@ -45,3 +47,13 @@ class Conclusions:
 
         self._writeback.then(log)
         return ended
+
+    def without_attempt(self, job: HostMember, attempt: Attempt, why: str) -> None:
+        """A period that failed is not tried again, so it has ended with the attempt before."""
+        ended = attempt.not_started(why, self._host.clock.now_ns())
+        job.remember_end(ended)
+        entry, log = job.entry, self._host.journal.of_job
+        period, run_id, reason = attempt.record.period, ended.run_id, ended.reason
+        self._writeback.then(
+            lambda: log(Event.NOT_RETRIED, entry, period=period, run_id=run_id, reason=reason)
+        )

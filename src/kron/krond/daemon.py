@@ -12,6 +12,7 @@ from kron.core.duration import SECOND_NS
 from kron.core.errors import Code, KronError
 from kron.engine.actions import Outcome
 from kron.jobs.configuration import Configuration, ConfigurationError
+from kron.krond.attempts import following
 from kron.krond.background import redirect_output
 from kron.krond.catch_up import CatchUp
 from kron.krond.clock_hold import ClockHold
@@ -23,6 +24,7 @@ from kron.krond.member import HostMember
 from kron.krond.notify import Notifier
 from kron.krond.outage import Outage
 from kron.krond.pause import Pauses
+from kron.krond.reading import log_read
 from kron.krond.removed import RemovedStates
 from kron.krond.roster import HostRoster
 from kron.krond.run import PendingRun, Run
@@ -30,7 +32,7 @@ from kron.krond.settings import KrondSettings, OnStop
 from kron.krond.signals import Signals
 from kron.krond.starter import ProcessStarter
 from kron.krond.state.errors import PersistenceError, StateLost
-from kron.krond.state.record import Ended
+from kron.krond.state.record import RETRIED, Ended
 from kron.krond.state.writeback import WriteBack
 from kron.krond.supervisor import Supervisor
 from kron.krond.work import Work
@@ -41,8 +43,6 @@ from kron.waking.queue import AT_ONCE
 
 BUSY_NS = SECOND_NS // 2
 """Work that takes no longer makes no run late."""
-NOTHING_READ = "there is no file to read, so nothing will run; name files with krond start --config"
-NO_JOBS = "the configuration has no job, so nothing will run"
 FORGOTTEN = "the job was forgotten"
 STOPPED = "stopped with krond"
 
@@ -107,7 +107,7 @@ class Daemon:
 
     def begin(self, configuration: Configuration) -> None:
         self._work.turn()
-        self._log_read(configuration)
+        log_read(self.journal, configuration)
         self._enrolment.begin(configuration, self._clock.now_ns())
         self._writeback.flush()
         self._writeback.check()
@@ -328,10 +328,16 @@ class Daemon:
             for observe in run.on_end:
                 observe(ended)
 
+        is_retired = self.roster.is_retired(run.member)
+        attempt = None if is_retired else following(run, ended, self._clock.now_ns())
+        if attempt is not None:
+            ended = ended.replace(outcome=RETRIED)
         run.member.remember_end(ended)
         self._writeback.let_go(run.run_id, announce)
         self.roster.run_ended(run.member)
         self.starter.run_ended(run)
+        if attempt is not None:
+            self.starter.try_again(run.member, attempt)
 
     def _signalled(self, signals: Signals) -> None:
         for number in signals.read():
@@ -353,7 +359,7 @@ class Daemon:
             )
 
     def _change(self, configuration: Configuration) -> None:
-        self._log_read(configuration)
+        log_read(self.journal, configuration)
         self._wake()  # what came due while it was read is dealt with as it was planned
         counts = self._enrolment.change(configuration, self._clock.now_ns())
         self.journal.event(Event.RELOAD, result="applied", jobs=len(self.roster), **counts)
@@ -375,20 +381,3 @@ class Daemon:
                 self.starter.give_up(pending.member, pending, Outcome.MISSED, NOT_STARTED)
         if not self._writeback.write_all():
             self._writeback.check()
-
-    def _log_read(self, configuration: Configuration) -> None:
-        if nothing := why_nothing_runs(configuration):
-            self.journal.error("read the configuration", nothing, level=Level.WARN)
-        for warning in configuration.warnings:
-            self.journal.error("read the configuration", warning.head, level=Level.WARN)
-        for path in configuration.ignored:
-            self.journal.event(
-                Event.CONFIG_IGNORED, file=path, reason="it is no configuration file"
-            )
-
-
-def why_nothing_runs(configuration: Configuration) -> str:
-    """For people; '' if the configuration has a job."""
-    if next(configuration.entries, None) is not None:
-        return ""
-    return NO_JOBS if configuration.documents else NOTHING_READ

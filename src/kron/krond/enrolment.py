@@ -15,6 +15,7 @@ from kron.core.instant import LAST_S
 from kron.engine.actions import Outcome
 from kron.jobs.configuration import Configuration
 from kron.jobs.entry import Entry
+from kron.krond.attempts import resumed
 from kron.krond.clock_hold import ClockHold
 from kron.krond.host import Host
 from kron.krond.member import HostMember
@@ -186,6 +187,9 @@ class HostEnrolment:
                     began = has_process or self._host.store.has_proof(record.run_id)
                     if began:
                         self._starter.conclusions.of_run(member, record, UNSEEN)
+                    elif record.attempt > 1:
+                        attempt = resumed(member.entry, record, member.past, now_ns)
+                        self._starter.try_again(member, attempt)
                     else:
                         self._starter.conclusions.without_run(
                             member, record, Outcome.MISSED, NOT_STARTED, ""

@@ -17,7 +17,7 @@ from kron.krond.host import Host
 from kron.krond.member import HostMember
 from kron.krond.process.account import find_account
 from kron.krond.process.failure import StartError
-from kron.krond.state.record import JobState
+from kron.krond.state.record import JobState, attempt_of
 
 
 class Search:
@@ -81,11 +81,12 @@ class Search:
         uids = {uid for members in named.values() for _, uid in members}
         found: dict[str, tuple[HostMember, Sighting]] = {}
         for claim in self._host.processes.claims(run_ids, uids):
+            run_id, _ = attempt_of(claim.run_id)
             owners = [
                 member
                 for member, uid in named.get(claim.job, ())
                 if uid == claim.uid
-                and (not claim.period or member.job.run_id(claim.period) == claim.run_id)
+                and (not claim.period or member.job.run_id(claim.period) == run_id)
             ]
             if len(owners) == 1 and claim.run_id not in found:
                 self.pids[claim.run_id] = claim.pid

@@ -80,7 +80,7 @@ class HostMember(TrackedJob[PendingRun]):
             planned=self.planned,
             active=(
                 *(run.record for run in self.runs),
-                *(run.record for run in self.pending if run.nominal_s is None),
+                *(run.record for run in self.pending if run.nominal_s is None or run.attempt),
             ),
             seed=(str(seed.strategy), seed.salt),
             past=self.past,

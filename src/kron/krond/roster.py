@@ -21,6 +21,9 @@ class HostRoster(Roster[str, HostMember]):
         if member.runs:
             self.retired[member.entry.identity] = member
 
+    def is_retired(self, member: HostMember) -> bool:
+        return self.get(member.entry.identity) is not member
+
     def bring_back(self, entry: Entry) -> HostMember | None:
         """The retired job of this entry, whose runs have not ended; None if it has none."""
         member = self.retired.pop(entry.identity, None)

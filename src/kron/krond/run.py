@@ -13,13 +13,14 @@ from kron.runtime.tracked import Pending
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from kron.krond.attempts import Attempt
     from kron.krond.member import HostMember
     from kron.krond.timers import Timer
 
 
 class PendingRun(Pending):
     __slots__ = (
-        *("blockers", "deadline", "is_done", "latest_s", "member"),
+        *("attempt", "blockers", "deadline", "is_done", "latest_s", "member"),
         *("on_end", "record", "retry", "tries", "waits_for", "worked_ns"),
     )
 
@@ -34,6 +35,8 @@ class PendingRun(Pending):
         """The last second in which it may start; None: whenever it can."""
         self.worked_ns: int | None = None
         """How much krond had worked when it was decided on. None: its work is no excuse."""
+        self.attempt: Attempt | None = None
+        """Set for a run that tries its period again."""
         self.blockers: list[Run] = []
         """The runs that it replaces and that have not ended."""
         self.waits_for = ""
@@ -63,7 +66,7 @@ class Run:
     """A process group that krond watches."""
 
     __slots__ = (
-        *("began_ns", "is_adopted", "is_over", "member", "on_end", "pid"),
+        *("began_ns", "is_adopted", "is_over", "is_unwanted", "member", "on_end", "pid"),
         *("record", "run_id", "stage", "stopped_for", "task", "timer", "watched"),
     )
 
@@ -84,6 +87,8 @@ class Run:
         self.stage = Stage.RUNNING
         self.stopped_for = ""
         """Why krond asked it to end, for people; '' if it did not."""
+        self.is_unwanted = False
+        """krond asked it to end, and not for its timeout: nothing is to be tried again."""
         self.is_over = False
         """Its first process has ended; others of its group may be there while it is stopped."""
         self.watched = -1

@@ -13,7 +13,7 @@ from kron.core.errors import Code, KronError
 from kron.jobs.configuration import SYSTEM_DIRECTORY, Configuration, default_paths, load
 from kron.krond.background import Background, Foreground
 from kron.krond.control.server import check_socket
-from kron.krond.daemon import Daemon, why_nothing_runs
+from kron.krond.daemon import Daemon
 from kron.krond.follower import Follower
 from kron.krond.history.writer import History
 from kron.krond.host import Host
@@ -23,6 +23,7 @@ from kron.krond.output_dir import note_output_dir
 from kron.krond.poller import Poller
 from kron.krond.process.processes import Processes
 from kron.krond.program import BROKEN, OK, PERSISTENCE, STATE, exit_code
+from kron.krond.reading import why_nothing_runs
 from kron.krond.settings import JobSource, KrondSettings
 from kron.krond.signals import Signals
 from kron.krond.state.lock import lock

@@ -19,6 +19,7 @@ from kron.core.policy import Concurrency
 from kron.engine.actions import Outcome
 from kron.engine.ledger import Intent
 from kron.engine.recovery import Conclude, Sighting
+from kron.krond.attempts import Attempt
 from kron.krond.catch_up import CatchUp
 from kron.krond.clock_hold import ClockHold
 from kron.krond.conclusions import Conclusions
@@ -28,6 +29,7 @@ from kron.krond.host import Host
 from kron.krond.member import HostMember
 from kron.krond.process.failure import StartError
 from kron.krond.run import PendingRun, Run
+from kron.krond.shortage import Shortage
 from kron.krond.slots import Slots
 from kron.krond.state.errors import PersistenceError
 from kron.krond.state.record import Ended, RunRecord
@@ -36,8 +38,6 @@ from kron.krond.supervisor import Supervisor
 from kron.krond.work import Work
 from kron.logs.event import Component, Event, Level
 
-FIRST_RETRY_NS = SECOND_NS // 10
-LONGEST_RETRY_NS = 5 * SECOND_NS
 SLOT = "a slot: as many runs as --max-running allows are going on"
 TURN = "its turn at {}: overdue runs do not start all at once (--catch-up-spread)"
 REPLACING = "the end of the run that it replaces"
@@ -68,8 +68,7 @@ class ProcessStarter:
         """What was found of the runs of the krond before this one."""
         self._line: deque[PendingRun] = deque()
         self._slots = Slots()
-        self._retrying: dict[str, PendingRun] = {}
-        """Those of `waiting` that failed to start for want of resources, the first one first."""
+        self._shortage = Shortage(host, self._line.appendleft)
         self._begun: list[tuple[Run, list[int]]] = []
         """The runs that were started just now, each with its loggers, and not logged yet."""
         self._unwatched = 0
@@ -115,12 +114,28 @@ class ProcessStarter:
     def request(self, job: HostMember, pending: PendingRun) -> None:
         """Start this run as soon as it can, or in its turn if it is overdue; `go` does it."""
         self.waiting[pending.run_id] = pending
-        delay_ns = self._catch_up.delay_ns(pending)
+        self._line_up_after(self._catch_up.delay_ns(pending), job, pending, TURN)
+
+    def try_again(self, job: HostMember, attempt: Attempt) -> None:
+        """A run has failed: start this one after its delay, unless it is clear that it cannot."""
+        if attempt.obstacle:
+            self.conclusions.without_attempt(job, attempt, attempt.obstacle)
+            return
+        pending = PendingRun(job, attempt.record, attempt.latest_s, replaces=False)
+        pending.attempt = attempt
+        job.pending.append(pending)
+        self.waiting[pending.run_id] = pending
+        self._line_up_after(attempt.delay_ns, job, pending, f"{attempt}, at {{}}")
+
+    def _line_up_after(
+        self, delay_ns: int, job: HostMember, pending: PendingRun, what: str
+    ) -> None:
+        """Let the run wait for `what`, which has a place for the time, and then line up."""
         if not delay_ns:
             self._line_up(job, pending)
             return
         turn_s = -(-(self._host.clock.now_ns() + delay_ns) // SECOND_NS)
-        self._wait(pending, TURN.format(to_text(turn_s)))
+        self._wait(pending, what.format(to_text(turn_s)))
         self._check_deadline(pending)
         due_ns = self._host.clock.monotonic_ns() + delay_ns
         self._host.timers.at(due_ns, lambda: self._line_up(job, pending))
@@ -149,9 +164,12 @@ class ProcessStarter:
 
     def give_up(self, job: HostMember, pending: PendingRun, outcome: Outcome, reason: str) -> None:
         self._forget(pending)
+        self._line.extendleft(reversed(self._slots.leave(pending.run_id)))
+        if pending.attempt is not None:
+            self.conclusions.without_attempt(job, pending.attempt, reason)
+            return
         if pending.nominal_s is not None:
             job.gave_up(pending.nominal_s, outcome, reason)
-        self._line.extendleft(reversed(self._slots.leave(pending.run_id)))
         record = pending.record
         ended = self.conclusions.without_run(job, record, outcome, reason, job.active_run)
         for observe in pending.on_end:
@@ -265,9 +283,7 @@ class ProcessStarter:
                 pending.blockers.remove(run)
                 if not pending.blockers:
                     self._line.append(pending)
-        for pending in self._retrying.values():
-            self._again(pending)
-            break
+        self._shortage.run_ended()
 
     def check_deadlines(self) -> None:
         """The clock was set: give up on what is too late by it."""
@@ -301,7 +317,7 @@ class ProcessStarter:
         self._begun.append((run, loggers))
         self._unwatched += 1 + len(loggers)
         self._forget(pending)
-        if pending.nominal_s is not None:
+        if pending.nominal_s is not None and pending.attempt is None:
             pending.member.started(pending.nominal_s)
 
     def _take_up(self, run: Run, loggers: Iterable[int]) -> None:
@@ -338,24 +354,11 @@ class ProcessStarter:
         if error.for_good:
             self.give_up(pending.member, pending, Outcome.MISSED, error.reason)
             return
-        delay_ns = min(FIRST_RETRY_NS << pending.tries, LONGEST_RETRY_NS)
-        pending.tries = min(pending.tries + 1, 10)
         what = f"{RESOURCES}{error.reason}"
         if pending.waits_for != what:
             self._wait(pending, what)
         if self._check_deadline(pending):
-            self._retrying[pending.run_id] = pending
-            pending.retry = self._host.timers.at(
-                self._host.clock.monotonic_ns() + delay_ns, lambda: self._again(pending)
-            )
-
-    def _again(self, pending: PendingRun) -> None:
-        self._stop_retrying(pending)
-        self._line.appendleft(pending)
-
-    def _stop_retrying(self, pending: PendingRun) -> None:
-        if self._retrying.pop(pending.run_id, None) and pending.retry is not None:
-            pending.retry.cancel()
+            self._shortage.add(pending)
 
     def _wait(self, pending: PendingRun, what: str) -> None:
         pending.waits_for = what
@@ -391,6 +394,6 @@ class ProcessStarter:
         pending.is_done = True
         if pending.deadline is not None:
             pending.deadline.cancel()
-        self._stop_retrying(pending)
+        self._shortage.drop(pending)
         del self.waiting[pending.run_id]
         pending.member.pending.remove(pending)

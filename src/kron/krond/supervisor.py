@@ -68,6 +68,7 @@ class Supervisor:
             return
         run.stage = Stage.ASKED
         run.stopped_for = reason
+        run.is_unwanted = not is_timeout
         if run.timer is not None:
             run.timer.cancel()
         if is_timeout:

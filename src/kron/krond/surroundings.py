@@ -22,7 +22,7 @@ from kron.krond.process.output import open_output, open_syslog
 from kron.krond.run import PendingRun
 from kron.krond.settings import OutputSettings
 
-_OF_A_PERIOD = (b"KRON_PERIOD", b"KRON_CHOSEN")
+_OF_A_PERIOD = (b"KRON_PERIOD", b"KRON_CHOSEN", b"KRON_ATTEMPT")
 _PRIORITIES = {1: "cron.info", 2: "cron.err"}
 
 
@@ -81,6 +81,8 @@ class Surroundings:
             variables[os.fsencode(name)] = os.fsencode(value)
         variables[b"KRON_RUN_ID"] = pending.run_id.encode()
         variables[b"KRON_JOB"] = entry.name.encode()
+        if entry.task.retries and record.nominal_s is not None:
+            variables[b"KRON_ATTEMPT"] = str(record.attempt).encode()
         if record.nominal_s is not None and record.chosen_s is not None:
             variables[b"KRON_PERIOD"] = to_text(record.nominal_s).encode()
             variables[b"KRON_CHOSEN"] = to_text(record.chosen_s).encode()

@@ -113,6 +113,7 @@ class Event(StrEnum):
     WAITING = f"waiting executor INFO {_RUN} reason"
     STARTED = f"started executor INFO {_RUN} pid chosen?"
     EXITED = f"exited executor INFO,WARN {_RUN} exit_code? signal? seconds? reason?"
+    NOT_RETRIED = f"not_retried executor WARN {_RUN} reason"
     TIMEOUT = f"timeout executor WARN {_RUN} timeout signal"
     ADOPTED = f"adopted reconciler INFO {_RUN} pid"
 

@@ -15,6 +15,7 @@ from kron.krond.history.reader import OUTCOMES, HistoryReader, Selection, open_h
 from kron.krond.output.reader import KeptOutputs
 from kron.krond.output_dir import add_output_dir, used_output_dir_of
 from kron.krond.result import result_text
+from kron.krond.state.record import RETRIED
 from kron.krond.state_dir import add_state_dir, state_dir_of
 
 TYPE_CHECKING = False
@@ -142,6 +143,8 @@ def _print_table(
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     result = result_text(row)
+    if row["outcome"] == RETRIED:
+        result = f"{result}, {RETRIED}"
     if row["count"] > 1:
         result = f"{result} x{row['count']}"
     return (

@@ -19,7 +19,7 @@ from kron.krond.result import signal_name
 from kron.krond.state.directory import Directory
 from kron.krond.state.fields import optional_timestamp
 from kron.krond.state.owner import PID_FILE
-from kron.krond.state.record import succeeded
+from kron.krond.state.record import RETRIED, succeeded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,13 +30,16 @@ PAGE = 1_000
 _RECORDED = "coalesce(ended_ns, found_ns)"
 _SUCCEEDED = "(exit_code IS 0 AND reason = '')"  # `succeeded` in SQL
 _UNSTARTED = "(outcome = 'manual' AND started_ns IS NULL AND ended_ns IS NOT NULL)"
-_FAILED = f"((coalesce(exit_code, signal) IS NOT NULL OR {_UNSTARTED}) AND NOT {_SUCCEEDED})"
+_FAILED = (
+    f"((coalesce(exit_code, signal) IS NOT NULL OR {_UNSTARTED}) AND NOT {_SUCCEEDED} "
+    f"AND outcome <> '{RETRIED}')"
+)
 OUTCOMES: Mapping[str, str] = {
     "ok": _SUCCEEDED,
     "failed": _FAILED,
 } | {
     outcome: f"outcome = '{outcome}'"
-    for outcome in ("executed", "manual", "skipped", "missed", "unschedulable")
+    for outcome in ("executed", "manual", "skipped", "missed", "unschedulable", RETRIED)
 }
 """What `--outcome` may say, as conditions."""
 

@@ -18,17 +18,21 @@ if TYPE_CHECKING:
 
 MANUAL = "manual"
 """The outcome of a run outside any period."""
+RETRIED = "retried"
+"""The outcome of a run that failed, while its period goes on with another attempt."""
 
 is_run_id = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}").fullmatch
 """Whether a text can be a run id: a safe file name."""
 _OUTCOME = re.compile(r"[a-z]{1,32}").fullmatch
 _LONGEST_BOOT_ID = 100
+_LATER_ATTEMPT = re.compile(r"(.+)\.([1-9][0-9]{0,2})").fullmatch
 
 
 class RunRecord(Frozen):
     """A run that is active, or may be."""
 
     run_id: str
+    """Of the first attempt that of its period; of a later one that with a dot and its number."""
     nominal_s: int | None
     """None for a manual run."""
     chosen_s: int | None
@@ -48,6 +52,22 @@ class RunRecord(Frozen):
     def period(self) -> str | None:
         """Its period as logs have it; None for a manual run."""
         return optional_text(self.nominal_s)
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt of its period it is, from 1."""
+        return attempt_of(self.run_id)[1]
+
+    def next_attempt(self) -> RunRecord:
+        """The record of the run that tries its period again."""
+        first, attempt = attempt_of(self.run_id)
+        return RunRecord(f"{first}.{attempt + 1}", self.nominal_s, self.chosen_s)
+
+    def earlier_attempt(self) -> RunRecord:
+        """The record of the run that failed before this one tried its period again."""
+        first, attempt = attempt_of(self.run_id)
+        run_id = first if attempt == 2 else f"{first}.{attempt - 1}"
+        return RunRecord(run_id, self.nominal_s, self.chosen_s)
 
     def ended(
         self,
@@ -77,7 +97,7 @@ class Ended(Frozen):
     nominal_s: int | None
     chosen_s: int | None
     outcome: str
-    """The value of an `Outcome`, or `MANUAL`."""
+    """The value of an `Outcome`, or `MANUAL`, or `RETRIED`."""
     reason: str
     run_id: str = ""
     """'' if nothing ran."""
@@ -124,16 +144,25 @@ def succeeded(
     exit_code: int | None,
     signal: int | str | None,
 ) -> bool | None:
-    """Whether what has ended so succeeded; None: no run of a period, or nobody saw how it ended.
+    """Whether what has ended so succeeded; None: no run of a period, nobody saw how it ended, or
+    its period goes on.
 
     krond adds a reason to a run that it stopped for its timeout or for a later run: such a run has
     not done its work, whatever its exit code says. Nor has a manual run that never started; it is
     no period that could be missed.
     """
+    if outcome == RETRIED:
+        return None
     if exit_code is None and signal is None:
         is_unstarted = outcome == MANUAL and started is None and ended is not None
         return False if is_unstarted else None
     return exit_code == 0 and not reason
+
+
+def attempt_of(run_id: str) -> tuple[str, int]:
+    """The run id of the first attempt of its period, and which attempt it is itself."""
+    later = _LATER_ATTEMPT(run_id)
+    return (run_id, 1) if later is None else (later[1], int(later[2]))
 
 
 def check_run_id(run_id: str) -> None:
