@@ -89,6 +89,11 @@ VALID = [
     ("stdout", "file:/a:b}", file("/a:b}")),
     ("stderr", "syslog", Output(Destination.SYSLOG)),
     ("stderr", "file:/e", file("/e")),
+    ("retries", "0", 0),
+    ("retries", "100", 100),
+    ("retry_delay", "0s", 0),
+    ("retry_delay", "1m30s", 90 * 10**9),
+    ("retry_within", "1h", 3_600 * 10**9),
     ("output_limit", "1K", 2**10),
     ("output_limit", "100000", 100_000),
     ("output_limit", "64M", 2**26),
@@ -124,6 +129,7 @@ OUTPUT_LIMIT = "is not a number of bytes from 1K to 64M"
 TOKEN = "is not a time token"
 PLACEHOLDER = "is not {name} or {period}"
 COUNT = "is not a number, nor unlimited"
+RETRIES = "is not a number of retries from 0 to 100"
 SIZE = "is not a number of bytes, nor unlimited"
 NICE = "is not a niceness from -20 to 19"
 SHELL = "is not true, nor the absolute path of a shell"
@@ -181,6 +187,11 @@ INVALID = [
     ("timeout", "-2h", "-2h", "has a sign", "leave the sign out"),
     ("grace", "soon", "soon", '"soon" is not a duration', ""),
     ("grace", "3000000h", "3000000h", "is longer than 292 years", ""),
+    ("retries", "101", "101", RETRIES, ""),
+    ("retries", "-1", "-1", RETRIES, ""),
+    ("retries", "many", "many", f'"many" {RETRIES}', ""),
+    ("retry_delay", "soon", "soon", '"soon" is not a duration', ""),
+    ("retry_within", "0s", "0s", "within 0 nothing can be tried again", "leave retries out"),
     ("slots", "Database", "Database", '"Database" is not the name of a slot', "database,disk"),
     ("slots", "a, b", " b", "is not the name of a slot", ""),
     ("slots", "a,,b", "", "is not the name of a slot", ""),
@@ -247,7 +258,8 @@ def test_a_field_refuses_the_value_and_says_why(
 
 
 def _is_duration(key: str, message: str) -> bool:
-    return key in ("timeout", "grace") and "of 0" not in message
+    is_one = key in ("timeout", "grace", "retry_delay", "retry_within")
+    return is_one and "of 0" not in message and "within 0" not in message
 
 
 def test_every_field_has_rows_in_both_tables() -> None:

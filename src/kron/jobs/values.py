@@ -134,9 +134,8 @@ def _misplaced(key: str, start: int, value: Value, is_repeated: bool) -> Problem
     if key not in FIELDS:
         if not _KEY.fullmatch(key):
             return stray(Token(f"{key}={value.token.text}", start))
-        known = ", ".join(FIELDS)
-        code, message = Code.FIELD_UNKNOWN, f"unknown field {quoted(key)}: they are {known}"
-        fix = did_you_mean(key, FIELDS)
+        code, message = Code.FIELD_UNKNOWN, f"unknown field {quoted(key)}"
+        fix = did_you_mean(key, FIELDS) or f"the fields are {', '.join(FIELDS)}"
     elif is_repeated and key not in REPEATABLE:
         code, message = Code.FIELD_REPEATED, f"the field {key} is given twice"
         fix = "keep one of them"

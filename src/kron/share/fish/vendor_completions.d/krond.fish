@@ -76,7 +76,7 @@ complete -c krond -n '__fish_seen_subcommand_from logs' -s h -l help -d 'show th
 complete -c krond -n '__fish_seen_subcommand_from logs' -a '(krond status --format names 2>/dev/null)'
 complete -c krond -n '__fish_seen_subcommand_from history' -l since -x -d 'what ended at or after this time, such as 2026-03-01T02:30:00Z or 24h (ago)'
 complete -c krond -n '__fish_seen_subcommand_from history' -l until -x -d 'what ended before this time, such as 2026-03-01T02:30:00Z or 24h (ago)'
-complete -c krond -n '__fish_seen_subcommand_from history' -l outcome -x -a 'ok failed executed manual skipped missed unschedulable' -d 'ok or failed: runs with this result; otherwise what became of the period'
+complete -c krond -n '__fish_seen_subcommand_from history' -l outcome -x -a 'ok failed executed manual skipped missed unschedulable retried' -d 'ok or failed: runs with this result; otherwise what became of the period'
 complete -c krond -n '__fish_seen_subcommand_from history' -l limit -x -d 'the last N; default: 50, or all with --since or --until'
 complete -c krond -n '__fish_seen_subcommand_from history' -l format -x -a 'text json' -d 'text: for people (default), json: for scripts'
 complete -c krond -n '__fish_seen_subcommand_from history' -l state-dir -x -d 'the state directory of the krond; default: /var/lib/krond for root, ~/.local/state/krond for others'
