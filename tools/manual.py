@@ -26,37 +26,37 @@ def page_name(program: Program, name: str) -> str:
 def _main_page(program: Program, known: list[Command]) -> Iterator[str]:
     yield from _head(program, "", program.summary)
     yield ".SH SYNOPSIS"
-    yield rf"\fB{_text(program.name)}\fR \fIcommand\fR [\fIoptions\fR]"
+    yield rf"\fB{man_text(program.name)}\fR \fIcommand\fR [\fIoptions\fR]"
     yield ".SH DESCRIPTION"
-    yield _text(program.introduction.replace("\n", " "))
+    yield man_text(program.introduction.replace("\n", " "))
     yield ".SH COMMANDS"
     for command in known:
         yield ".TP"
-        yield rf"\fB{_text(command.name)}\fR"
-        yield _text(command.summary)
+        yield rf"\fB{man_text(command.name)}\fR"
+        yield man_text(command.summary)
     yield from _foot(program, [page_name(program, command.name) for command in known])
 
 
 def _command_page(program: Program, command: Command) -> Iterator[str]:
     yield from _head(program, command.name, command.summary)
     yield ".SH SYNOPSIS"
-    yield rf"\fB{_text(' '.join(command.usage.split()))}\fR"
+    yield rf"\fB{man_text(' '.join(command.usage.split()))}\fR"
     yield ".SH DESCRIPTION"
     for number, paragraph in enumerate(command.description.split("\n\n")):
         if number:
             yield ".PP"
-        yield _text(paragraph.replace("\n", " "))
+        yield man_text(paragraph.replace("\n", " "))
     for group in command.groups:
-        yield f".SH {_text(group.title.upper())}"
+        yield f".SH {man_text(group.title.upper())}"
         for option in group.options:
             yield ".TP"
             yield _flags(option)
-            yield _text(option.help)
+            yield man_text(option.help)
     yield ".SH EXAMPLES"
     for example, meaning in command.examples:
         yield ".TP"
-        yield rf"\fB{_text(' '.join(example.replace(chr(92) + chr(10), ' ').split()))}\fR"
-        yield _text(meaning)
+        yield rf"\fB{man_text(' '.join(example.replace(chr(92) + chr(10), ' ').split()))}\fR"
+        yield man_text(meaning)
     yield from _foot(program, [program.name])
 
 
@@ -65,7 +65,7 @@ def _head(program: Program, name: str, summary: str) -> Iterator[str]:
     yield rf".\" made by: {origin(program, 'man', name)}"
     yield f'.TH "{title.upper()}" 1 "" "Kron {kron.__version__}" "Kron"'
     yield ".SH NAME"
-    yield rf"{_text(title)} \- {_text(summary)}"
+    yield rf"{man_text(title)} \- {man_text(summary)}"
 
 
 def _foot(program: Program, see_also: list[str]) -> Iterator[str]:
@@ -73,19 +73,19 @@ def _foot(program: Program, see_also: list[str]) -> Iterator[str]:
     for code, meaning in program.exit_codes.items():
         yield ".TP"
         yield rf"\fB{code}\fR"
-        yield _text(meaning)
+        yield man_text(meaning)
     yield ".SH SEE ALSO"
-    yield ", ".join(rf"\fB{_text(name)}\fR(1)" for name in see_also)
+    yield ", ".join(rf"\fB{man_text(name)}\fR(1)" for name in see_also)
 
 
 def _flags(option: Option) -> str:
     if not option.flags:
-        return rf"\fI{_text(option.value)}\fR"
-    value = rf" \fI{_text(option.value)}\fR" if option.takes_value else ""
-    return ", ".join(rf"\fB{_text(flag)}\fR{value}" for flag in option.flags)
+        return rf"\fI{man_text(option.value)}\fR"
+    value = rf" \fI{man_text(option.value)}\fR" if option.takes_value else ""
+    return ", ".join(rf"\fB{man_text(flag)}\fR{value}" for flag in option.flags)
 
 
-def _text(text: str) -> str:
+def man_text(text: str) -> str:
     """Text that no macro reads: backslashes, hyphens and a leading dot or quote escaped."""
     escaped = text.replace("\\", r"\e").replace("-", r"\-").replace("`", "\\(ga")
     escaped = escaped.replace("'", r"\(aq").replace("~", r"\(ti").replace("^", r"\(ha")

@@ -1,5 +1,5 @@
 """Writes what is made from the commands' own parsers: a page in docs/ for each program, and the
-manual pages and completion scripts in src/kron/share/.
+manual pages and completion scripts in src/kron/share/; there too the manual page of krontab files.
 
 Run it with `make reference` after a change to a command's help; a test fails if you forget.
 """
@@ -16,9 +16,11 @@ from kron.kube.kronctl.program import KRONCTL
 from kron.kube.operator.program import OPERATOR
 from tools.commands import Command, commands
 from tools.completion import script
+from tools.file_format import file_page
 from tools.manual import page, page_name
 
 ROOT = Path(__file__).parent.parent
+FILE_FORMAT = "docs/krontab-file.md"
 PROGRAMS = (KRONTAB, KROND, OPERATOR, KRONCTL)
 SHARE = ROOT / "src/kron/share"
 """All of it is generated. The package is installed with it, so that krontab can print its own."""
@@ -26,7 +28,9 @@ SHARE = ROOT / "src/kron/share"
 
 def files() -> dict[Path, str]:
     """Every generated file and what it must hold."""
-    return {ROOT / path: text for program in PROGRAMS for path, text in _files(program).items()}
+    made = {ROOT / path: text for program in PROGRAMS for path, text in _files(program).items()}
+    made[SHARE / "man/man5/krontab.5"] = file_page((ROOT / FILE_FORMAT).read_text("utf-8"))
+    return made
 
 
 def present() -> list[Path]:

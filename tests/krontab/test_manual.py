@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from kron.jobs.fields import FIELDS
 from kron.krontab.program import COMMANDS, EXIT_CODES, KRONTAB
 from tests.krontab.command import Krontab
 from tools.commands import commands
@@ -82,3 +83,14 @@ def test_a_page_that_there_is_none_of_is_refused(krontab: Krontab) -> None:
         ran = krontab("man", *unknown.split())
         assert (ran.code, ran.out) == (1, "")
         assert unknown in ran.err
+
+
+def test_the_page_of_the_file_has_every_field_and_no_trace_of_markdown(krontab: Krontab) -> None:
+    page = krontab("man", "5").fine().out
+    shown = words(formatted(page))
+    assert shown.startswith("KRONTAB(5)")
+    for field in FIELDS.values():
+        assert words(f"{field.key}={field.example}") in shown
+        assert words(field.meaning.replace("`", "")) in shown
+    assert not re.search(r"\]\(|\*\*|`[a-z]", shown)
+    assert page.isascii()
