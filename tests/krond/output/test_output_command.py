@@ -164,6 +164,23 @@ def test_following_ends_with_the_output(tmp_path: Path) -> None:
         assert shown(host, "job", "--follow") == (0, "1\n2\n", "")
 
 
+def test_following_a_run_that_waits_shows_it_and_not_the_one_before(tmp_path: Path) -> None:
+    with Keeper(tmp_path) as host:
+        host.write("slots: disk=1", host.job("other", UNTIL_GO, fields="slots=disk"),
+                   host.job("job", "echo $KRON_RUN_ID", fields="slots=disk"))  # fmt: skip
+        host.begin()
+        host.wait_for_run("exited", host.trigger("job"))
+        host.wait_for_run("started", host.trigger("other"))
+        run_id = host.trigger("job")
+        assert "waits for slot disk" in shown(host, "job", "--run", run_id)[2]
+        words = ("output", "job", "--follow", "--state-dir", str(host.state))
+        with subprocess.Popen(
+            [sys.executable, "-m", "kron.krond", *words], stdout=subprocess.PIPE, text=True
+        ) as following:
+            host.path("go").touch()
+            assert following.communicate(timeout=PATIENCE_S)[0] == f"{run_id}\n"
+
+
 def test_following_a_flood_skips_what_is_gone_and_ends_with_the_end(tmp_path: Path) -> None:
     with Keeper(tmp_path) as host:
         lines = ["echo first", "seq 1 300000", "echo last"]

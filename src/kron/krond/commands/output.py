@@ -14,6 +14,7 @@ from kron.krond.control.client import ControlError, NoAnswer, NotRunning, ask_st
 from kron.krond.output.names import directory_name
 from kron.krond.output.reader import POLL_S, KeptOutput, directories_of, kept_outputs, pieces
 from kron.krond.output_dir import add_output_dir, used_output_dir_of
+from kron.krond.state.record import RETRIED
 from kron.krond.state_dir import add_state_dir, state_dir_of
 
 TYPE_CHECKING = False
@@ -97,7 +98,10 @@ class _Subject:
             if not outputs and arguments.follow and self.is_active(arguments.run):
                 return self._awaited(arguments.run)
             if not outputs:
-                raise self._nothing(f"no output of the run {quoted(arguments.run)} is kept")
+                message = f"no output of the run {quoted(arguments.run)} is kept"
+                if self._status is not None and _is_active(self._row(), arguments.run):
+                    message += f": {visible(_why_nothing(self._row(), arguments.run))}"
+                raise self._nothing(message)
             return outputs
         if arguments.last:
             if not outputs:
@@ -126,7 +130,7 @@ class _Subject:
         return text
 
     def is_active(self, run_id: str) -> bool:
-        """Whether krond says that the run goes on."""
+        """Whether krond says that the run goes on, or waits to start."""
         self._status = self._asked()
         return self._status is not None and _is_active(self._row(), run_id)
 
@@ -174,7 +178,11 @@ class _Subject:
             raise self._nothing("its output is not kept")
         if row["active"]:
             return str(row["active"][-1]["run_id"])
-        return "" if row["last_run"] is None else str(row["last_run"]["run_id"])
+        if self._arguments.follow and row["waiting"]:
+            return str(row["waiting"][-1]["run_id"])
+        is_retried = row["last"] is not None and row["last"]["outcome"] == RETRIED
+        last = row["last"] if is_retried else row["last_run"]
+        return "" if last is None else str(last["run_id"])
 
     def _awaited(self, run_id: str) -> list[KeptOutput]:
         """The output of an active run once it prints; nothing if it ends without."""
@@ -206,11 +214,14 @@ def _is_kept(row: dict[str, Any]) -> bool:
 
 
 def _is_active(row: dict[str, Any], run_id: str) -> bool:
-    return any(active["run_id"] == run_id for active in row["active"])
+    return any(each["run_id"] == run_id for each in (*row["active"], *row["waiting"]))
 
 
 def _why_nothing(row: dict[str, Any], run_id: str) -> str:
     """Why a run has no output, as far as krond knows."""
+    for waiting in row["waiting"]:
+        if waiting["run_id"] == run_id:
+            return f"it has not started, and waits for {waiting['reason']}"
     if _is_active(row, run_id):
         return "it is still active"
     last = row["last_run"]
