@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -188,13 +189,12 @@ def test_forget_discards_the_state_of_a_removed_job(tmp_path: Path) -> None:
         run_id = host.trigger("job")
         host.wait_for_run("started", run_id)
         host.load(other)
-        refused = host.command("forget", "job")
-        assert (refused.returncode, state_file(host, "job").exists()) == (1, True)
-        host.kill()
-        host.start()  # no krond watches the run now
-        wait_for(lambda: stored(host, "job")["active"], "it has the run")
-        refused = host.command("forget", "job")
-        assert (refused.returncode, "may be going on" in refused.stderr) == (1, True)
+        for _ in "this krond", "the next one":
+            refused = host.command("forget", "job")
+            assert (refused.returncode, "is going on" in refused.stderr) == (1, True)
+            assert stored(host, "job")["active"]
+            host.kill()
+            host.start()
         host.path("go").touch()
         wait_for(lambda: host.command("forget", "job").returncode == 0, "it is forgotten")
         assert not state_file(host, "job").exists()
@@ -202,3 +202,61 @@ def test_forget_discards_the_state_of_a_removed_job(tmp_path: Path) -> None:
         assert (again.returncode, "there is no job" in again.stderr) == (1, True)
         assert host.command("forget", "other").returncode == 0
         assert state_file(host, "other").exists()
+
+
+def test_a_run_that_waited_when_its_job_was_removed_is_missed(tmp_path: Path) -> None:
+    """krond was killed while it waited, and the job is gone when the next one starts."""
+    with Clockwork(tmp_path, BEGIN) as host:
+        waits = f"0 10 * * * @policy(deadline=3h) name=job slots=disk {QUICK}"
+        host.begin("slots: disk=1", f"0 9 * * * name=other slots=disk {LASTING}", waits)
+        host.until("2026-03-01T10:30:00Z")
+        assert [record["name"] for record in host.events("waiting")] == ["job"]
+        host.cease()
+        host.write(f"slots: disk=1\n0 9 * * * name=other slots=disk {LASTING}")
+        host.begin()
+        (missed,) = host.events("missed_deadline")
+        assert (missed["name"], missed["period"]) == ("job", "2026-03-01T10:00:00Z")
+        assert missed["reason"] == "the job is no longer configured"
+        state = stored(host, "job")
+        assert state["ledger"]["starting"] == []
+        assert state["history"][-1][2] == "missed"
+        host.cease()
+        host.begin()
+        assert len(host.events("missed_deadline")) == 1
+        host.check_log()
+
+
+def test_the_end_of_a_run_is_seen_though_its_job_was_removed_meanwhile(tmp_path: Path) -> None:
+    with Clockwork(tmp_path, BEGIN) as host:
+        host.begin(f"0 10 * * * name=job {LASTING}", OTHER)
+        host.until("2026-03-01T10:00:01Z")
+        run = host.run("job")
+        host.cease()
+        host.write(OTHER)
+        host.begin()
+        (adopted,) = host.events("adopted")
+        assert (adopted["name"], adopted["pid"]) == ("job", str(run.pid))
+        assert len(host.daemon.roster) == 1
+        os.kill(run.pid, signal.SIGKILL)
+        os.waitpid(run.pid, 0)
+        os.close(run.watched)
+        host.end_of(next(iter(host.daemon.supervisor.runs.values())))
+        (exited,) = host.events("exited")
+        assert exited["period"] == "2026-03-01T10:00:00Z"
+        assert stored(host, "job")["active"] == []
+
+
+def test_the_run_of_a_removed_job_is_watched_by_the_next_krond_too(tmp_path: Path) -> None:
+    with Clockwork(tmp_path, BEGIN) as host:
+        host.begin(f"0 10 * * * name=job {LASTING}", OTHER)
+        host.until("2026-03-01T10:00:01Z")
+        run = host.run("job")
+        host.reload(OTHER)
+        host.cease()
+        host.begin()
+        assert [record["run_id"] for record in host.events("adopted")] == [run.run_id]
+        os.kill(run.pid, signal.SIGKILL)
+        os.waitpid(run.pid, 0)
+        os.close(run.watched)
+        host.end_of(next(iter(host.daemon.supervisor.runs.values())))
+        assert stored(host, "job")["active"] == []

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 
 from kron.core.duration import SECOND_NS
+from kron.core.errors import KronError
 from kron.core.instant import LAST_S
+from kron.core.parser import parse_schedule
 from kron.engine.actions import Outcome
 from kron.jobs.configuration import Configuration
 from kron.jobs.entry import Entry
+from kron.jobs.task import Task
 from kron.krond.attempts import resumed
 from kron.krond.clock_hold import ClockHold
 from kron.krond.host import Host
@@ -34,6 +38,8 @@ from kron.waking.queue import AT_ONCE
 
 NOT_STARTED = "krond ended before it was started"
 REMOVED = "the job is no longer configured"
+SOME_SCHEDULE = "0 0 29 2 *"
+"""For a job of which none is known. It is no longer configured, and never due."""
 
 
 class HostEnrolment:
@@ -82,9 +88,10 @@ class HostEnrolment:
                 unknown.append(member)
         for error in corrupt.values():
             self._log_corrupt(error, None)
+        removed = self._enrol_removed(states)
         strangers = states.values()
         self._retire_strangers(strangers)
-        if strangers:
+        if strangers or removed:
             self._removed.watch()
         if loaded.lost is not None:
             self._writeback.flush()
@@ -93,7 +100,9 @@ class HostEnrolment:
                 self._log_corrupt(set_aside, None)
         if self._host.history is not None:
             self._host.history.catch_up((member.entry, state.past) for member, state in found)
-        self._recover(found, now_ns)
+        self._recover([*found, *removed], now_ns)
+        for member, _ in removed:
+            self._retire(member)
         unclaimed = self._unclaimed(strangers)
         self._adopt_strays(unknown, unclaimed, now_ns)
         self._drop_proofs(unclaimed - self._supervisor.runs.keys(), found)
@@ -212,6 +221,21 @@ class HostEnrolment:
                 self._scheduler.queue.put(member, AT_ONCE)
         return clear
 
+    def _enrol_removed(self, states: dict[str, JobState]) -> list[tuple[HostMember, JobState]]:
+        """Take up the jobs that were removed while krond was down, and left something undecided.
+
+        They are taken out of `states`. So what they were about to start is missed, for the log and
+        the history too, and the ends of their runs are seen. Their tasks are not known any more.
+        """
+        removed = []
+        for identity, state in list(states.items()):
+            if state.ledger.starting or state.active:
+                with suppress(KronError):  # its schedule does not read
+                    member = HostMember(_entry_of(state), self._writeback, state)
+                    self._roster.add(identity, member)
+                    removed.append((member, states.pop(identity)))
+        return removed
+
     def _retire(self, member: HostMember) -> None:
         self._scheduler.give_up(member, REMOVED)
         member.retire()
@@ -286,6 +310,13 @@ class HostEnrolment:
             set_aside=error.set_aside,
             error=error.error,
         )
+
+
+def _entry_of(state: JobState) -> Entry:
+    """The job of a state, as far as the state knows it."""
+    path, _, name = state.identity.rpartition(":")
+    text = state.ledger.schedule or SOME_SCHEDULE
+    return Entry(name, state.identity, text, parse_schedule(text), Task("", ()), path, line=0)
 
 
 def _planned_s(member: HostMember) -> int:

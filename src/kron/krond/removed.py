@@ -43,6 +43,9 @@ class RemovedStates:
 
         '' if no such job left a state.
         """
+        if any(_is_called(name, identity) for identity in self._roster.retired):
+            message = f"a run of the removed job {quoted(name)} is going on"
+            raise KronError(Code.CONTROL, message, fix="wait for its end")
         found = [state for state in self._states() if _is_called(name, state.identity)]
         if len(found) > 1:
             places = ", ".join(state.identity for state in found[:5])
