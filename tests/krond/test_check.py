@@ -233,6 +233,7 @@ def test_an_answer_that_is_not_kronds_is_unknown(tmp_path: Path, reply: bytes) -
     [
         ("--max-age-of-success backup", '"backup" is not a job and an age'),
         ("--max-age-of-success =1h", '"=1h" is not a job and an age'),
+        ("--max-age-of-success backup=0s", '"backup=0s" is not a job and an age'),
         ("--max-age-of-success backup=1d", '"1d"'),
         ("--max-age-of-success backup=", '""'),
         ("--timeout 0s", "krond needs some time to answer"),

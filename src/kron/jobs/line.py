@@ -40,6 +40,7 @@ from kron.jobs.defaults import (
 from kron.jobs.entry import Entry, read_schedule
 from kron.jobs.fields import FIELDS, LIMIT_FIELDS
 from kron.jobs.quoting import quoted_value
+from kron.jobs.slots import SLOTS
 from kron.jobs.task import DEFAULT_GRACE_NS, DEFAULT_RETRY_DELAY_NS, Task
 from kron.jobs.values import field_tokens, head_words, read_fields, stray
 
@@ -88,7 +89,7 @@ class LineReader:
             schedule_text = defaults.with_policy(schedule_text.rstrip(" \t"))
             schedule = self._schedule(schedule_text, identity, problems)
         if schedule is None and is_fuzzy(text):
-            _check_defaults(text)
+            _check_first_word(text)
         if problems or schedule is None:
             problems.sort(key=lambda problem: problem.start)
             raise ParseError(text, problems[:SHOWN_PROBLEMS])
@@ -226,11 +227,11 @@ def _head(text: str, problems: list[Problem]) -> tuple[str, int]:
     return "".join(characters), start
 
 
-def _check_defaults(text: str) -> None:
-    """A `ParseError` if a line that does not read was probably meant to be a defaults line."""
+def _check_first_word(text: str) -> None:
+    """A `ParseError` if a line that does not read was meant to be one of defaults or slots."""
     word = _first_word(text)
-    if near := did_you_mean(word.text, [DEFAULTS]):
-        message = f"{quoted(word.text)} begins neither a schedule nor defaults"
+    if near := did_you_mean(word.text.lower(), [DEFAULTS, SLOTS]):
+        message = f"{quoted(word.text)} begins neither a schedule, nor defaults, nor slots"
         raise ParseError(text, [word.problem(Code.UNKNOWN_KEYWORD, message, fix=near)])
 
 

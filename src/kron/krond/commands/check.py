@@ -164,6 +164,6 @@ def _timeout(text: str) -> int:
 
 def _longest(text: str) -> tuple[str, int]:
     job, equals, age = text.rpartition("=")
-    if job and equals:
-        return job, whole_seconds(age)
+    if job and equals and (seconds := whole_seconds(age)):
+        return job, seconds
     raise ArgumentTypeError(f"{quoted(text)} is not a job and an age; write it like backup=26h")
