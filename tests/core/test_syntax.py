@@ -250,9 +250,22 @@ def test_the_order_of_modifiers_is_not_significant(text: str, data: st.DataObjec
         pytest.param("@daily", [(Code.CRON_SHORTHAND, "@daily")], id="shorthand"),
         pytest.param("@Daily", [(Code.CRON_SHORTHAND, "@Daily")], id="shorthand in any case"),
         pytest.param(
-            "@reboot",
-            [(Code.MODIFIER_FORM, "@reboot"), (Code.CRON_FIELD_COUNT, "@reboot")],
-            id="no shorthand of ours",
+            "@Reboot",
+            [(Code.MODIFIER_FORM, "@Reboot"), (Code.CRON_FIELD_COUNT, "@Reboot")],
+            id="no word of ours",
+        ),
+        pytest.param("@reboot 5", [(Code.CRON_FIELD_COUNT, "@reboot")], id="reboot and a field"),
+        pytest.param(
+            "0 3 * * * @reboot", [(Code.CRON_FIELD_COUNT, "@reboot")], id="fields and reboot"
+        ),
+        pytest.param(
+            "@reboot @policy(deadline=1h) @win(after,5m) @tz(Europe/Paris) @only(hours=3)",
+            [
+                (Code.MODIFIER_FORM, "@win(after,5m)"),
+                (Code.MODIFIER_FORM, "@tz(Europe/Paris)"),
+                (Code.MODIFIER_FORM, "@only(hours=3)"),
+            ],
+            id="reboot and what a clock needs",
         ),
         pytest.param("0 0 31 2 *", [(Code.CRON_NEVER, "0 0 31 2 *")], id="never"),
         pytest.param(

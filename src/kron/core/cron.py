@@ -26,6 +26,10 @@ LONGEST_FIELD = 1_000
 """Six times the text of every minute of the hour, listed."""
 
 
+REBOOT = "@reboot"
+"""The word of cron's that no five fields can say: once in each boot of the host."""
+
+
 class FieldKind(Frozen):
     """What a field holds: its name for messages, its bounds and the names its values have."""
 
@@ -94,6 +98,18 @@ class Cron(Frozen):
 
     def __str__(self) -> str:
         return " ".join(map(str, self._values()))
+
+
+class Reboot(Cron):
+    """`@reboot` in place of the five fields, which match no time of any clock.
+
+    It has one instant, that of a boot, once it is given by the one who knows of the boot.
+    """
+
+    at_s: int | None = None
+
+    def __str__(self) -> str:
+        return REBOOT
 
 
 @lru_cache(maxsize=4096)
@@ -248,6 +264,15 @@ SHORTHANDS = {
 
 _FUZZY_KIN = ("hourly", "daily", "weekly")
 """The shorthands that are fuzzy schedules too, which scatter what these pile up."""
+
+
+def _empty(kind: FieldKind) -> Field:
+    return Field(kind, mask=0, starred=False)
+
+
+AT_BOOT = Reboot(
+    *(_empty(MINUTE), _empty(HOUR), _empty(DAY_OF_MONTH), _empty(MONTH), _empty(DAY_OF_WEEK))
+)
 
 
 def shorthand_fix(word: str) -> str | None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from kron.core.cron import Cron
+from kron.core.cron import Cron, Reboot
+from kron.core.errors import Code, KronError
 from kron.core.instant import FIRST_S, LAST_S, out_of_range
 from kron.core.wall import WallTimes
 from kron.core.zone import Span, Zone
@@ -145,8 +146,36 @@ class AsShown(Nominals):
         return self.wall.count(first_s + span.offset_s, end_s + span.offset_s)
 
 
+class OfBoot(Nominals):
+    """The instant of a boot, once it is given. What has none yet is an error to look for."""
+
+    __slots__ = ("_at_s",)
+
+    def __init__(self, reboot: Reboot, zone: Zone) -> None:
+        super().__init__(WallTimes(reboot), zone)
+        self._at_s = reboot.at_s
+
+    def _first_from(self, first_s: int, span: Span) -> int:
+        at_s = self._given_s()
+        return at_s if at_s >= first_s else LAST_S + 1
+
+    def _last_up_to(self, last_s: int, span: Span) -> int:
+        at_s = self._given_s()
+        return at_s if at_s <= last_s else FIRST_S - 1
+
+    def _count_in_span(self, first_s: int, end_s: int, span: Span) -> int:
+        return int(self._at_s is not None and first_s <= self._at_s < end_s)
+
+    def _given_s(self) -> int:
+        if self._at_s is None:
+            raise KronError(Code.INSTANT, "no clock says when a schedule with @reboot is due")
+        return self._at_s
+
+
 def nominals(cron: Cron, zone: Zone) -> Nominals:
     """The nominal instants of `cron` in `zone`, by the rule that its stars ask for."""
+    if isinstance(cron, Reboot):
+        return OfBoot(cron, zone)
     kind = OnceEach if cron.is_fixed else AsShown
     return kind(WallTimes(cron), zone)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from kron.core.constraint import Constraints
-from kron.core.cron import KINDS, Cron, Field, parse_field
+from kron.core.cron import AT_BOOT, KINDS, REBOOT, Cron, Field, parse_field
 from kron.core.errors import (
     SHOWN_PROBLEMS,
     Code,
@@ -20,6 +20,8 @@ from kron.core.modifiers import CLAUSED, FORMS, Reader
 from kron.core.schedule import Schedule
 from kron.core.tokens import Modifier, Token, check_text, scan
 
+_PLAIN = f"leave it out: a job with {REBOOT} runs at once, and has no modifier but @policy"
+
 
 def parse_schedule(text: str, limits: Limits = DEFAULT_LIMITS) -> Schedule:
     """The schedule that `text` says; a `ParseError` that lists all of its problems otherwise."""
@@ -29,7 +31,9 @@ def parse_schedule(text: str, limits: Limits = DEFAULT_LIMITS) -> Schedule:
     modifiers = _each_once(found, problems)
     cron = _cron(text, words, problems)
     schedule = _schedule(cron, modifiers, Reader(limits, problems))
-    if schedule is not None and schedule.nominals.wall.days.is_empty:
+    if cron is AT_BOOT:
+        problems += _of_clocks(modifiers)
+    elif schedule is not None and schedule.nominals.wall.days.is_empty:
         message = "no day of any year matches this day of month, month and day of week"
         problems.append(Problem(Code.CRON_NEVER, message, words[0].start, words[4].end))
     if problems or schedule is None:
@@ -61,6 +65,8 @@ def _each_once(found: list[Modifier], problems: list[Problem]) -> dict[str, Modi
 def _cron(text: str, words: list[Token], problems: list[Problem]) -> Cron | None:
     if len(problems) >= SHOWN_PROBLEMS:
         return None  # not all of the words have been read
+    if [word.text for word in words] == [REBOOT]:
+        return AT_BOOT
     if len(words) == len(KINDS):
         fields: list[Field] = []
         for kind, word in zip(KINDS, words, strict=True):
@@ -72,7 +78,20 @@ def _cron(text: str, words: list[Token], problems: list[Problem]) -> Cron | None
     return None
 
 
+def _of_clocks(modifiers: dict[str, Modifier]) -> list[Problem]:
+    """The modifiers that mean nothing, or not what they say, for a job that no clock starts."""
+    return [
+        modifier.token.problem(Code.MODIFIER_FORM, f"@{name} does not go with {REBOOT}", fix=_PLAIN)
+        for name, modifier in modifiers.items()
+        if name != "policy"
+    ]
+
+
 def _field_count_problem(text: str, words: list[Token]) -> Problem:
+    for word in words:
+        if word.text == REBOOT:
+            message = f"{REBOOT} stands alone, in the place of the five fields"
+            return word.problem(Code.CRON_FIELD_COUNT, message)
     rule = "a schedule begins with five fields: minute, hour, day of month, month, day of week"
     if len(words) > len(KINDS):
         extra = words[len(KINDS)]

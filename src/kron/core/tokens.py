@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from kron.core.cron import shorthand_fix
+from kron.core.cron import REBOOT, shorthand_fix
 from kron.core.duration import format_duration
 from kron.core.errors import SHOWN_PROBLEMS, Code, ParseError, Problem, quoted
 from kron.core.frozen import Frozen
@@ -108,7 +108,7 @@ def scan(text: str, problems: list[Problem]) -> tuple[list[Token], list[Modifier
     while match is not None and len(problems) < SHOWN_PROBLEMS:
         token = Token(match[0], match.start())
         end = match.end()
-        if not match[0].startswith("@"):
+        if not match[0].startswith("@") or match[0] == REBOOT:
             words.append(token)
         elif match[1] is None:
             problems.append(_malformed(text, token))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from kron.core.bits import positions
-from kron.core.cron import Cron, Field, runs
+from kron.core.cron import Cron, Field, Reboot, runs
 from kron.core.distribution import Direction, Exponential, Normal, SkewEarly, SkewLate
 from kron.core.duration import format_duration
 from kron.core.schedule import Schedule
@@ -39,6 +39,8 @@ _MOST_NAMED = 5
 
 def describe(schedule: Schedule) -> str:
     """The whole schedule in one sentence: when it is due, in which zone, and where it may run."""
+    if isinstance(schedule.cron, Reboot):
+        return "once in each boot of the host"
     due = f"{describe_cron(schedule.cron)}, {schedule.zone.key} time"
     window = schedule.window
     if not window.width_s:

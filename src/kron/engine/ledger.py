@@ -69,6 +69,11 @@ class Ledger(Frozen):
     starting: tuple[Intent, ...] = ()
     last: Handled | None = None
 
+    @property
+    def last_handled_s(self) -> int:
+        """The latest nominal instant that is handled; 0 if none is."""
+        return max(self.handled_through_s or 0, *self.handled_s, 0)
+
     def is_handled(self, nominal_s: int) -> bool:
         """Whether the period has ended or is starting, so that it must not start again."""
         through_s = self.handled_through_s

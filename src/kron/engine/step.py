@@ -91,6 +91,8 @@ def step(
     """
     if not FIRST_S <= now_s <= LAST_S:
         raise out_of_range(f"the clock ({now_s} seconds after 1970)")
+    if (boot_s := job.schedule.boot_s) is not None:
+        now_s = max(now_s, boot_s)  # the boot has begun, whatever the clock shows
     previous = _previous(job, ledger)
     ledger = seen(job, ledger, now_s)
     through_s = ledger.handled_through_s
@@ -118,7 +120,7 @@ def step(
 
 def latest_start_s(schedule: Schedule, chosen_s: int, slack_s: int) -> int:
     """Until when a run that was decided on in time may still be started."""
-    return chosen_s + schedule.policy.softened_s(slack_s)
+    return chosen_s + schedule.terms.softened_s(slack_s)
 
 
 def _previous(job: Job, ledger: Ledger | None) -> Schedule | str | None:
@@ -168,7 +170,7 @@ def _runnable(
 ) -> set[int]:
     """The due periods that may run: those on time or else, if its deadline allows, the latest."""
     schedulable = [(d.chosen_s, d.nominal_s) for d in due if d.chosen_s is not None]
-    policy = job.schedule.policy
+    policy = job.schedule.terms
     slack_s = min(slack_s, policy.softened_s(slack_s))
 
     def softened(chosen_s: int, allowed_s: int) -> int:
@@ -192,7 +194,7 @@ def _actions(
     job: Job, due: tuple[Decision, ...], runnable: set[int], now_s: int, active: bool
 ) -> list[Start | Settle]:
     """What becomes of each due period, in the order in which they came due."""
-    policy = job.schedule.policy
+    policy = job.schedule.terms
     actions: list[Start | Settle] = []
     for decision in due:
         if decision.chosen_s is None:
@@ -262,7 +264,7 @@ def _watermark(ledger: Ledger, found: Survey) -> int | None:
 
 def _reschedules(job: Job, previous: Schedule | str, found: Survey, now_s: int) -> list[Reschedule]:
     """The periods that an edit has moved: both schedules have them, and neither has ended them."""
-    if not isinstance(previous, Schedule):
+    if not isinstance(previous, Schedule) or previous.is_at_boot:
         return []
     moved = []
     for decision in (*found.lapsed, *found.due, *found.pending):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from kron.core.cron import KINDS
+from kron.core.cron import KINDS, REBOOT
 from kron.core.errors import (
     SHOWN_PROBLEMS,
     Code,
@@ -213,7 +213,7 @@ def _head(text: str, problems: list[Problem]) -> tuple[str, int]:
         field = Token(text[start:].split(None, 1)[0], start)
         message = f"a space is missing before {quoted(field.text)}"
         problems.append(field.problem(Code.MODIFIER_FORM, message))
-    extra = words[len(KINDS) :]
+    extra = words if text.split(None, 1)[:1] == [REBOOT] else words[len(KINDS) :]
     if not extra or is_fuzzy(text) or extra[0].text[0] in "*0123456789":
         return head, start  # a fuzzy expression, or a sixth cron field, which its parser reports
     characters = list(head)

@@ -104,7 +104,8 @@ def explain_steps(made: Trace) -> Iterator[str]:
     wall = partial(_wall_time, schedule, decision.nominal_s)
     zone = "" if schedule.zone == UTC_ZONE else f" {schedule.zone.key}"
     local = f" ({wall(decision.nominal_s)}{zone})" if zone else ""
-    yield f"cron resolved nominal time {decision.period_id}{local}"
+    source = "boot" if schedule.is_at_boot else "cron"
+    yield f"{source} resolved nominal time {decision.period_id}{local}"
     window = schedule.window
     first, last = wall(decision.window_start_s), wall(decision.window_end_s)
     yield f"window {window.mode} {format_duration(window.duration_ns)} => [{first},{last}]{zone}"

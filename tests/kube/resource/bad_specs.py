@@ -122,6 +122,7 @@ BAD_SPECS: list[BadSpec] = [
     _schedule("hash", "0 0 * * 5#3", _FIELD_RULE, "5#3"),
     _schedule("jenkins-hash", "H 2 * * *", _FIELD_RULE, '"H"'),
     _schedule("shorthand", "@daily", _MODIFIER_RULE, "is a shorthand"),
+    _schedule("reboot", "@reboot", _MODIFIER_RULE, "a cluster has no boot"),
     _schedule("every", "@every 5m", _MODIFIER_RULE, "@every"),
     _schedule("unknown-modifier", "0 0 * * * @windw(after,2h)", _MODIFIER_RULE, "unknown modifier"),
     _schedule("space-in-modifier", "0 0 * * * @win(after, 2h)", _MODIFIER_RULE, "there is a space"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
+from kron.core.cron import REBOOT
 from kron.core.errors import SHOWN_PROBLEMS, Code, KronError, ParseError, visible
 from kron.core.frozen import Frozen, derived
 from kron.core.schedule import Schedule
@@ -164,7 +165,12 @@ def _is_under(path: str, known: set[str]) -> bool:
 @lru_cache(maxsize=4096)
 def _shared_schedule(text: str) -> Schedule:
     """Thousands of jobs share a few schedules, and each schedule takes a kilobyte or two."""
-    return read_schedule(text, "")
+    schedule = read_schedule(text, "")
+    if schedule.is_at_boot:
+        message = f"{REBOOT} is for the jobs of krond: a cluster has no boot"
+        fix = "a Job runs once; a DaemonSet runs on each node as it starts"
+        raise ParseError.single(text, Code.CRON_SHORTHAND, message, fix=fix)
+    return schedule
 
 
 def _template(spec: Mapping[str, object], problems: list[FieldProblem]) -> bytes:
