@@ -362,7 +362,7 @@ def test_the_counts_are_those_of_the_agendas(krontab: Krontab) -> None:
     assert document["cells"] == expected
 
 
-CRONTAB = "CRON_TZ=UTC\n@reboot /bin/start\n0 3 * * * /bin/a\n@daily /bin/b\n"
+CRONTAB = "CRON_TZ=UTC\n@reboot /bin/start\n0 0 31 2 * /bin/never\n0 3 * * * /bin/a\n@daily /bin/b\n"
 
 
 def test_crontabs_are_read_as_import_reads_them(krontab: Krontab) -> None:
@@ -371,8 +371,9 @@ def test_crontabs_are_read_as_import_reads_them(krontab: Krontab) -> None:
     ran = krontab("heatmap", "--crontab", "user.tab", "--at", AT, "--format", "json")
     assert ran.code == 0
     assert (ran.json["jobs"], ran.json["firings"]) == (2, 56)
-    assert "user.tab:2:1: warning: " in ran.err
-    assert "@reboot" in ran.err
+    assert ran.json["at_boot"] == 1
+    assert "user.tab:3:1: warning: " in ran.err
+    assert "no day" in ran.err
     both = ("--crontab", "user.tab", "system.tab", "--tz", "UTC", "--at", AT, "--format", "json")
     assert krontab("heatmap", *both).json["jobs"] == 3
     assert krontab("heatmap", "plan.kron", *both).json["jobs"] == 10

@@ -7,6 +7,7 @@ one open then, or the next.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from kron.answers.subject import Subject, defaults_document
 from kron.answers.times import local_text, local_time
@@ -14,7 +15,7 @@ from kron.core.decision import ENGINE_VERSION, Trace, decide_at, trace
 from kron.core.duration import SECOND_NS, format_duration
 from kron.core.frozen import Frozen
 from kron.core.instant import optional_text, out_of_range, to_text
-from kron.core.policy import Concurrency, Policy
+from kron.core.policy import Concurrency
 from kron.core.words import describe, describe_distribution
 from kron.core.zone import Zone
 from kron.engine.agenda import agenda, open_periods
@@ -70,41 +71,57 @@ def explanation_lines(
     decision = traced.decision
     schedule = subject.schedule
     zone = schedule.zone
-
-    def row(label: str, text: str) -> str:
-        return f"  {style(f'{label:12}', 'dim')}{text}".rstrip()
-
-    yield f"{style(subject.name, 'bold')}  {subject.place}"
-    yield row("identity", subject.identity)
-    yield row("schedule", subject.schedule_text)
-    if str(schedule) != subject.schedule_text:
-        yield row("is read as", str(schedule))
-    if (applied := subject.defaults) and applied.parts:
-        yield row("defaults", f"{', '.join(applied.parts)} ({subject.path}:{applied.line})")
-    if subject.slots:
-        sizes = (f"{name} ({size} at a time)" for name, size in subject.slots)
-        yield row("slots", ", ".join(sizes))
-    yield row("meaning", describe(schedule))
-    yield row("period", f"{decision.period_id}, {_MEANINGS[explanation.match]} ({to_text(at_s)})")
+    say = partial(row, style)
+    yield from subject_rows(subject, style)
+    yield say("period", f"{decision.period_id}, {_MEANINGS[explanation.match]} ({to_text(at_s)})")
     if others := explanation.others:
         more = f" and {len(others) - 4} more" if len(others) > 4 else ""
-        yield row("", f"also open then: {', '.join(others[:4])}{more}")
-    yield row("local", local_text(decision.nominal_s, zone))
-    yield row("window", _window(subject, traced))
+        yield say("", f"also open then: {', '.join(others[:4])}{more}")
+    yield say("local", local_text(decision.nominal_s, zone))
+    yield say("window", _window(subject, traced))
     if decision.window_start_s != decision.window_end_s:
         yield ""
         for line in _time_line(traced, zone):
             yield f"  {line}"
         yield ""
-    yield row("seed", "SHA-256 of the identity, the period key and the salt, a line each:")
-    yield row("", _check(subject, decision.period_key))
-    yield row("seed hash", decision.seed_hash)
-    yield row("law", describe_distribution(schedule))
+    yield say("seed", "SHA-256 of the identity, the period key and the salt, a line each:")
+    yield say("", _check(subject, decision.period_key))
+    yield say("seed hash", decision.seed_hash)
+    yield say("law", describe_distribution(schedule))
     if not schedule.constraints.is_empty:
-        yield row("constraints", str(schedule.constraints))
-    yield from (row(label, text) for label, text in _draws(traced, most_draws))
-    yield row("chosen", style(_chosen(subject, traced), "bold"))
-    yield row("policy", _policy(schedule.policy))
+        yield say("constraints", str(schedule.constraints))
+    yield from (say(label, text) for label, text in _draws(traced, most_draws))
+    yield say("chosen", style(_chosen(subject, traced), "bold"))
+    yield policy_row(subject, style)
+
+
+def subject_rows(subject: Subject, style: Callable[..., str]) -> Iterator[str]:
+    """What can be said of a job whatever its periods are."""
+    schedule, say = subject.schedule, partial(row, style)
+    yield f"{style(subject.name, 'bold')}  {subject.place}"
+    yield say("identity", subject.identity)
+    yield say("schedule", subject.schedule_text)
+    if str(schedule) != subject.schedule_text:
+        yield say("is read as", str(schedule))
+    if (applied := subject.defaults) and applied.parts:
+        yield say("defaults", f"{', '.join(applied.parts)} ({subject.path}:{applied.line})")
+    if subject.slots:
+        sizes = (f"{name} ({size} at a time)" for name, size in subject.slots)
+        yield say("slots", ", ".join(sizes))
+    yield say("meaning", describe(schedule))
+
+
+def policy_row(subject: Subject, style: Callable[..., str]) -> str:
+    policy = subject.schedule.policy
+    late = "never late" if subject.schedule.is_at_boot else "missed if it cannot start in time"
+    if policy.deadline_ns:
+        late = f"may start {format_duration(policy.deadline_ns)} late"
+    parts = [_CONCURRENCY[policy.concurrency], late, *["SUSPENDED"] * policy.suspend]
+    return row(style, "policy", "; ".join(parts))
+
+
+def row(style: Callable[..., str], label: str, text: str) -> str:
+    return f"  {style(f'{label:12}', 'dim')}{text}".rstrip()
 
 
 def explanation_document(explanation: Explanation) -> dict[str, object]:
@@ -202,15 +219,6 @@ def _chosen(subject: Subject, traced: Trace) -> str:
         return f"none: unschedulable, {decision.reason}"
     local = local_text(decision.chosen_s, subject.schedule.zone)
     return f"{to_text(decision.chosen_s)}, {local}"
-
-
-def _policy(policy: Policy) -> str:
-    late = format_duration(policy.deadline_ns)
-    parts = [
-        _CONCURRENCY[policy.concurrency],
-        f"may start {late} late" if policy.deadline_ns else "missed if it cannot start in time",
-    ]
-    return "; ".join(parts + ["SUSPENDED"] * policy.suspend)
 
 
 def _time_line(trace: Trace, zone: Zone) -> Iterator[str]:

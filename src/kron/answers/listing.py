@@ -16,6 +16,7 @@ from kron.engine.job import Job
 from kron.engine.survey import due_s
 
 NEXT_RUN, IN = "NEXT RUN (UTC)", "IN"
+AT_BOOT = "at the next boot"
 
 
 def next_of(job: Job, at_s: int) -> Decision | None:
@@ -30,8 +31,10 @@ def next_first(decision: Decision | None) -> tuple[bool, int]:
 
 def next_cells(job: Job, decision: Decision | None, at_s: int) -> tuple[str, str]:
     """The cells NEXT_RUN and IN of a row."""
+    if decision is None and job.schedule.policy.suspend:
+        return "suspended", ""
     if decision is None:
-        return "suspended" if job.schedule.policy.suspend else "none soon", ""
+        return AT_BOOT if job.schedule.is_at_boot else "none soon", ""
     return to_text(due_s(decision)), distance(due_s(decision) - at_s)
 
 
@@ -66,6 +69,7 @@ def coming_document(subject: Subject, at_s: int, count: int) -> dict[str, object
         "schedule": subject.schedule_text,
         "timezone": subject.schedule.zone.key,
         "suspended": subject.schedule.policy.suspend,
+        "at_boot": subject.schedule.is_at_boot,
         "runs": [
             {
                 "period": decision.period_id,

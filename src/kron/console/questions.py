@@ -39,6 +39,8 @@ def show_coming(subject: Subject, arguments: Namespace, terminal: Terminal, *, s
     head, rows = coming_table(subject, at_s, arguments.count)
     styles = {"RUNS AT (UTC)": "bold"}
     terminal.print(*terminal.table(head, rows, right=("IN",), styles=styles))
+    if subject.schedule.is_at_boot:
+        terminal.error("note: no clock says when: krond runs it when it first starts in a boot")
     if subject.schedule.policy.suspend:
         terminal.error("note: the job is suspended, so none of these will run")
     return 0
@@ -55,8 +57,15 @@ def add_all_draws(parser: _ActionsContainer) -> None:
 def show_explanation(
     subject: Subject, arguments: Namespace, terminal: Terminal, *, schema: str
 ) -> int:
+    from kron.answers.boot import boot_document, boot_lines
     from kron.answers.explanation import explain, explanation_document, explanation_lines
 
+    if subject.schedule.is_at_boot:
+        if arguments.format == "json":
+            terminal.print_json({"schema": schema, **boot_document(subject, moment_s(arguments))})
+        else:
+            terminal.print(*boot_lines(subject, terminal.styled))
+        return 0
     explanation = explain(subject, moment_s(arguments))
     if arguments.format == "json":
         terminal.print_json({"schema": schema, **explanation_document(explanation)})

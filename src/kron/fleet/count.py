@@ -60,16 +60,18 @@ def count_firings(
     """
     slot_s = MINUTE_S if by_minute else HOUR_S
     counter = _Counter(from_s, from_s + weeks * WEEK_S, slot_s)
-    counted = suspended = 0
+    counted = suspended = at_boot = 0
     for job in jobs:
         if job.schedule.policy.suspend:
             suspended += 1
+        elif job.schedule.is_at_boot:
+            at_boot += 1
         else:
             counted += 1
             counter.add(job)
         if progress is not None:
             progress()
-    return Tally(from_s, weeks, slot_s, tuple(counter.total()), counted, suspended)
+    return Tally(from_s, weeks, slot_s, tuple(counter.total()), counted, suspended, at_boot)
 
 
 class _Counter:

@@ -30,6 +30,8 @@ class Tally(Frozen):
     jobs: int
     suspended: int = 0
     """The number of suspended jobs, which are not among `jobs`."""
+    at_boot: int = 0
+    """The number of jobs that run once a boot, at no time of the week; not among `jobs` either."""
 
     @property
     def until_s(self) -> int:

@@ -139,6 +139,7 @@ def document(tally: Tally, busy: Sequence[Busy], names: Mapping[str, str]) -> di
         "weeks": tally.weeks,
         "jobs": tally.jobs,
         "suspended": tally.suspended,
+        "at_boot": tally.at_boot,
         "firings": tally.firings,
         "cells": tally.cells,
         "hours": tally.by_hour,
@@ -188,8 +189,10 @@ def _caption(tally: Tally) -> Iterator[str]:
         yield f"runs in that hour, in the week from {since}"
     else:
         yield f"runs in that hour, mean of {tally.weeks} weeks from {since}, rounded up"
-    asleep = f" ({tally.suspended:,} more suspended)" if tally.suspended else ""
-    yield f"{many(tally.jobs, 'job')}{asleep}, {_mean(tally.firings, tally.weeks)} runs a week"
+    others = {"suspended": tally.suspended, "once a boot": tally.at_boot}
+    more = ", ".join(f"{count:,} more {what}" for what, count in others.items() if count)
+    beside = f" ({more})" if more else ""
+    yield f"{many(tally.jobs, 'job')}{beside}, {_mean(tally.firings, tally.weeks)} runs a week"
     day, row = max(zip(WEEKDAYS, tally.cells, strict=True), key=lambda each: max(each[1]))
     most = max(row)
     if most:

@@ -82,6 +82,8 @@ class _Schedules:
 
     def remarks(self, entry: Entry) -> tuple[Remark, ...]:
         text = entry.schedule_text
+        if entry.schedule.is_at_boot:
+            return ()  # every rule is about the times of a clock
         if is_fuzzy(text):  # the same text means another schedule for each job
             cron = str(entry.schedule.cron)
             found = self._remarks(entry.schedule, cron.split())

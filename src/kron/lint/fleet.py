@@ -61,7 +61,7 @@ class Fleet:
     def add(self, entry: Entry) -> None:
         schedule = entry.schedule
         self._count += 1
-        if schedule.policy.suspend:
+        if schedule.policy.suspend or schedule.is_at_boot:
             return
         zone = schedule.zone
         days = self._year.matching_days(schedule) & self._year.coming(zone)

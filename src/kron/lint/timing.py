@@ -90,7 +90,7 @@ def timeout_remarks(schedule: Schedule, task: Task, year: Year) -> Iterator[Rema
 
 def slots_remarks(schedule: Schedule, task: Task) -> Iterator[Remark]:
     """A job that waits for its slots, and may hardly be late."""
-    if not task.slots or schedule.policy.deadline_ns:
+    if not task.slots or schedule.terms.deadline_ns:
         return
     message = (
         f"without a deadline a run waits only for seconds (--trigger-slack) for "

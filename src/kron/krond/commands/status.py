@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from kron.answers.listing import AT_BOOT
 from kron.answers.times import distance
 from kron.console.parser import Parser, add_format
 from kron.console.report import many
@@ -84,6 +85,8 @@ def _row(row: dict[str, Any], now_s: int) -> tuple[str, ...]:
     elif following is not None:
         when = following["chosen"]
         until = distance(from_text(when) - now_s)
+    elif row["at_boot"]:
+        when = AT_BOOT
     last = row["last"]
     ago = "" if last is None or last["ended"] is None else distance(now_s - _second(last["ended"]))
     return row["name"], when, until, _doing(row), result_in_words(last) if last else "", ago

@@ -144,6 +144,7 @@ def job_status(member: HostMember) -> dict[str, object]:
         "schedule": entry.schedule_text,
         "description": entry.description,
         "suspended": entry.schedule.policy.suspend,
+        "at_boot": entry.schedule.is_at_boot,
         "clock_behind": member.is_behind,
         "next": following
         and {"period": to_text(following.nominal_s), "chosen": optional_text(following.chosen_s)},

@@ -7,7 +7,7 @@ from argparse import ArgumentTypeError, Namespace
 
 from kron.console.parser import Parser, UsageError, add_at, add_format, add_number, moment_s
 from kron.console.progress import Progress
-from kron.console.report import finding_lines
+from kron.console.report import finding_lines, many
 from kron.console.terminal import Terminal
 from kron.core.constraint import MINUTES_A_DAY
 from kron.core.errors import Code, quoted
@@ -129,6 +129,8 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         lines = grid_lines(tally, style, arguments.buckets)
         if not tally.jobs:
             asleep = f"all {tally.suspended:,} jobs are suspended" if tally.suspended else "no jobs"
+            if tally.at_boot:
+                asleep = f"{many(tally.at_boot, 'job')} once a boot"
             hint = "krontab heatmap --help says how to name files"
             lines = [f"nothing is scheduled: {asleep}; {hint}"]
         if arguments.hourly and tally.firings:
@@ -176,7 +178,7 @@ def _jobs(arguments: Namespace, terminal: Terminal) -> list[tuple[str, Job]]:
         raise ConfigurationError(findings, 0)
     for crontab in crontabs:
         omitted = [line for line in crontab.lines if line.omitted and line.setting is None]
-        for note in (note for line in omitted for note in line.notes):  # such as for `@reboot`
+        for note in (note for line in omitted for note in line.notes):
             terminal.error(*finding_lines(note, terminal.styled_error))
         entries.extend(crontab.entries)
     workflows = [(job.identity, job) for job in _workflows(arguments, terminal)]

@@ -108,5 +108,6 @@ def _job(entry: Entry, decision: Decision | None) -> dict[str, object]:
         "description": entry.description,
         "slots": entry.task.slots,
         "suspended": entry.schedule.policy.suspend,
+        "at_boot": entry.schedule.is_at_boot,
         **next_fields(decision),
     }
