@@ -269,7 +269,6 @@ def test_comments_and_blank_lines_keep_their_places() -> None:
 @pytest.mark.parametrize(
     ("line", "code"),
     [
-        ("@reboot run", NoteCode.REBOOT),
         ("MAILTO=me", NoteCode.MAIL),
         ("RANDOM_DELAY=5", NoteCode.DELAY),
         ("START_HOURS_RANGE=3-22", NoteCode.SETTING),

@@ -101,12 +101,13 @@ CORPUS: dict[str, tuple[list[Row], list[tuple[int, NoteCode]]]] = {
     ),
     "/var/spool/cron/crontabs/alice": (
         [
+            (6, "tunnel-at-boot", "@reboot", "alice"),
             (7, "tidy-downloads", "0 0 * * *", "alice"),
             (8, "tar-czf", "0 0 * * 0", "alice"),
             (9, "mail", "0 22 * * mon-fri", "alice"),
             (10, "echo", "30 7 1,15 * 5", "alice"),
         ],
-        [(2, NoteCode.MAIL), (6, NoteCode.REBOOT), (11, NoteCode.NEVER)],
+        [(2, NoteCode.MAIL), (11, NoteCode.NEVER)],
     ),
     "/var/spool/cron/crontabs/press": (
         [
@@ -442,7 +443,6 @@ def test_a_stretch_of_comments_is_kept_as_it_was() -> None:
 @pytest.mark.parametrize(
     ("text", "code", "mark"),
     [
-        pytest.param("@reboot run\n", NoteCode.REBOOT, "@reboot", id="reboot"),
         pytest.param("0 0 31 2 * run\n", NoteCode.NEVER, "0 0 31 2 *", id="never"),
         pytest.param(
             "7\t10\tweekly\tnice x\n", NoteCode.ANACRON, "7\t10\tweekly\tnice x", id="anacron"

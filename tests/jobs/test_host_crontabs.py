@@ -420,7 +420,7 @@ def test_the_errors_of_a_crontab_are_told_with_their_places_and_nothing_else(hos
 @pytest.mark.heavy
 def test_of_many_errors_or_notes_the_first_are_told_and_the_others_counted(host: Path) -> None:
     system(host, "errors", b"junk\n" * 50)
-    system(host, "notes", b"@reboot root x\n" * 70_000)
+    system(host, "notes", b"0 0 31 2 * root x\n" * 70_000)
     warnings = read(host).warnings
     errors = [each for each in warnings if each.path.endswith("errors")]
     notes = [each for each in warnings if each.path.endswith("notes")]
@@ -531,13 +531,13 @@ def test_where_everybody_is_trusted_links_and_modes_do_not_matter(host: Path) ->
 
 
 def test_what_krond_does_not_do_is_told_and_the_rest_runs(host: Path) -> None:
-    path = user(host, data=b'MAILTO="me"\n@reboot /bin/first\n' + JOB)
+    path = user(host, data=b'MAILTO="me"\n0 0 31 2 * /bin/first\n' + JOB)
     found = read(host)
     assert jobs(found, host) == [f"/{SPOOL}/{ME}:true"]
     assert [str(each).splitlines()[0] for each in found.warnings] == [
         f"{path}:1:1: warning: krond sends no mail ({WHERE_OUTPUT_GOES}) [cron-mail]",
-        f"{path}:2:1: warning: krond has no jobs that run when the host starts "
-        "(use a systemd unit with Type=oneshot) [cron-reboot]",
+        f"{path}:2:1: warning: no day of any year matches this day of month, month and day of week "
+        "(cron never runs it either) [cron-no-day]",
     ]
 
 

@@ -11,6 +11,7 @@ USERS = """\
 PATH=/usr/bin:/bin
 0 0 * * * /bin/true --all
 @daily echo "good morning" | tee /tmp/x
+0 0 31 2 * /bin/never
 @reboot /bin/start
 MAILTO=root
 """
@@ -32,10 +33,11 @@ def test_lines_go_to_standard_output_and_what_is_left_out_to_standard_error(
     ran = krontab("import", "--user", "nobody", *UTC, "user.crontab")
     assert ran.code == 0
     assert ran.out.startswith("# backups\n")
-    for left_out in ("@reboot /bin/start", "MAILTO=root"):
+    for left_out in ("0 0 31 2 * /bin/never", "MAILTO=root"):
         assert f"# not carried over: {left_out} [" in ran.out
         assert f"  {left_out}\n" in ran.err
     assert "times without CRON_TZ are in UTC" in ran.err
+    assert "\n@reboot name=start-at-boot command=/bin/start\n" in ran.out
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,7 @@ def test_several_crontabs_become_one_file_without_a_name_twice(krontab: Krontab)
     assert "# from user.crontab\n" in ran.out
     assert "# from other.crontab\n" in ran.out
     names = krontab("list", "--file", "-", "--format", "names", given=ran.out).fine().lines
-    assert len(names) == 4
+    assert len(names) == 6
     assert {name.partition("/")[0] for name in names} == {"user-crontab", "other-crontab"}
 
 
@@ -103,7 +105,7 @@ def test_json_has_lines_and_findings_by_file(krontab: Krontab) -> None:
     assert (file["kind"], file["user"], file["path"]) == ("user", "nobody", "user.crontab")
     printed = krontab(*words[:-2], "user.crontab")
     assert "\n".join(file["lines"]) + "\n" == printed.out
-    assert len(file["jobs"]) == 2
+    assert len(file["jobs"]) == 3
     assert {finding["severity"] for finding in file["findings"]} == {"warning"}
     wrong = krontab(*words, "wrong.crontab")
     assert wrong.code == 1

@@ -186,7 +186,7 @@ class _Converter:
 
     def _schedule_text(self, entry: Entry, notes: Notes, place: Token) -> str:
         text = entry.schedule_text.removesuffix(f" {POLICY}")
-        if not self._spread:
+        if not self._spread or entry.schedule.is_at_boot:
             return text
         if text not in self._windows:
             self._windows[text] = self._window(entry.schedule)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from kron.core.cron import SHORTHANDS
+from kron.core.cron import REBOOT, SHORTHANDS
 from kron.core.errors import Code, ParseError, Problem
 from kron.core.frozen import Frozen
 from kron.core.limits import DEFAULT_LIMITS, Limits
@@ -18,7 +18,7 @@ from kron.core.parser import parse_schedule
 from kron.core.schedule import Schedule
 from kron.core.tokens import Token, check_text
 from kron.jobs.crontab.environment import Environment, HomeOf
-from kron.jobs.crontab.line import REBOOT, JobLine, Setting, is_anacron, read_job, read_setting
+from kron.jobs.crontab.line import JobLine, Setting, is_anacron, read_job, read_setting
 from kron.jobs.crontab.names import Names, name_of
 from kron.jobs.crontab.note import NoteCode, Notes
 from kron.jobs.document import KEPT_FINDINGS, read_text, says_nothing
@@ -210,10 +210,6 @@ class _CrontabReader:
 
     def _schedule(self, when: Token, notes: Notes, problems: list[Problem]) -> Schedule | None:
         """The schedule; None if the line has none, which a problem or a note explains."""
-        if when.text == REBOOT:
-            message = "krond has no jobs that run when the host starts"
-            notes.add(NoteCode.REBOOT, message, when, "use a systemd unit with Type=oneshot")
-            return None
         text = self._schedule_text(when.text)
         schedule = self._schedules.get(text)
         if schedule is None:
@@ -228,14 +224,17 @@ class _CrontabReader:
 
     def _schedule_text(self, when: str) -> str:
         """The time as a krontab schedule, its fields at the same positions."""
-        zone = "" if self._environment.zone == "UTC" else f" @tz({self._environment.zone})"
+        has_zone = self._environment.zone != "UTC" and when != REBOOT
+        zone = f" @tz({self._environment.zone})" if has_zone else ""
         return f"{SHORTHANDS.get(when, when)}{zone} {POLICY}"
 
     def _entry(self, job: JobLine, schedule: Schedule, notes: Notes) -> Entry:
         user = job.user.text if job.user else self._owner or ""
         directory, variables = self._environment.of(user, job.user or job.when, notes)
         shell = self._environment.shell
-        name = self._names.unique(name_of(job.command))
+        # Its own, so that it takes none from the other lines, whose times follow from their names.
+        at_boot = "-at-boot" if schedule.is_at_boot else ""
+        name = self._names.unique(f"{name_of(job.command)}{at_boot}")
         task = Task(
             command=job.command,
             argv=(shell, "-c", job.command),

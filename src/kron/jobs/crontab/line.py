@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 
-from kron.core.cron import KINDS, SHORTHANDS
+from kron.core.cron import KINDS, REBOOT, SHORTHANDS
 from kron.core.errors import Code, ParseError, Problem, did_you_mean, quoted
 from kron.core.frozen import Frozen
 from kron.core.tokens import Token
 from kron.jobs.fields import FIELDS
 
-REBOOT = "@reboot"
 _SETTING = re.compile(
     r"""[ \t]*+ (?: "(?P<double>[^"=]*+)" | '(?P<single>[^'=]*+)' | (?P<bare>(?!["'])[^ \t=]*+) )
     [ \t]*+ = [ \t]*+

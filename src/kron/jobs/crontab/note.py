@@ -14,7 +14,6 @@ from kron.jobs.finding import Finding, Severity
 
 
 class NoteCode(StrEnum):
-    REBOOT = "cron-reboot"
     ANACRON = "cron-anacron"
     NEVER = "cron-no-day"
     MAIL = "cron-mail"
