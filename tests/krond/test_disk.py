@@ -28,7 +28,7 @@ from kron.logs.event import Level
 from tests.krond import load
 from tests.krond.disk import Ext4, ext4, fill, tmpfs
 from tests.krond.fault import DUE_S, FaultyHost, Ran, Server
-from tests.krond.host import Host
+from tests.krond.host import Host, in_boot
 from tests.krond.tampering import needs_strace, tampered
 from tests.logbook import wait_for
 from tests.soak import SOAK
@@ -539,8 +539,5 @@ def concluded(host: FaultyHost) -> set[Ran]:
 
 def start_in_boot(host: FaultyHost, number: int) -> None:
     """Start a krond that reads this number as the id of the boot."""
-    boot_id = host.directory / f"boot-{number}"
-    boot_id.write_text(f"00000000-0000-4000-8000-{number:012}\n")
-    script = f'mount --bind {boot_id} /proc/sys/kernel/random/boot_id && exec "$@"'
-    Host.launch(host, wrapper=["unshare", "--mount", "sh", "-c", script, "sh"])
+    Host.launch(host, wrapper=in_boot(host.directory, number))
     host.wait_until_ready()

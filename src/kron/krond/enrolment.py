@@ -20,6 +20,7 @@ from kron.jobs.configuration import Configuration
 from kron.jobs.entry import Entry
 from kron.jobs.task import Task
 from kron.krond.attempts import resumed
+from kron.krond.boot import Boot
 from kron.krond.clock_hold import ClockHold
 from kron.krond.host import Host
 from kron.krond.member import HostMember
@@ -62,6 +63,7 @@ class HostEnrolment:
         self._scheduler = scheduler
         self._clock_hold = clock_hold
         self._removed = removed
+        self._boot = Boot(host.store, host.processes.boot_id())
 
     def begin(self, configuration: Configuration, now_ns: int) -> None:
         """Take up the jobs and what is left of their runs, and start what is due."""
@@ -69,10 +71,12 @@ class HostEnrolment:
         entries = list(configuration.entries)
         loaded = self._host.store.load_all(entry.identity for entry in entries)
         states = loaded.states
+        if boot_corrupt := self._boot.begin(entries, states, now_ns // SECOND_NS):
+            self._log_corrupt(boot_corrupt, None)
         corrupt = {os.path.basename(error.file): error for error in loaded.corrupt}  # noqa: PTH119
         found: list[tuple[HostMember, JobState]] = []
         unknown: list[HostMember] = []
-        for entry in entries:
+        for entry in self._boot.entries(entries):
             state: JobState | StateCorrupt | None = states.pop(entry.identity, None)
             if loaded.lost is not None:
                 member = self._enrol(entry, None, now_ns)
@@ -98,6 +102,7 @@ class HostEnrolment:
             self._writeback.check()
             if set_aside := self._host.store.set_bundle_aside():
                 self._log_corrupt(set_aside, None)
+        self._boot.admit(self._roster, now_ns // SECOND_NS)
         if self._host.history is not None:
             self._host.history.catch_up((member.entry, state.past) for member, state in found)
         self._recover([*found, *removed], now_ns)
@@ -108,6 +113,8 @@ class HostEnrolment:
         self._drop_proofs(unclaimed - self._supervisor.runs.keys(), found)
         self._log_suspended(self._roster)
         self._scheduler.step(self._without_doubtful(now_ns), now_ns)
+        if self._writeback.flush():
+            self._boot.serve()
         self._drop_expired_history()
 
     def change(self, configuration: Configuration, now_ns: int) -> dict[str, int]:
@@ -121,7 +128,7 @@ class HostEnrolment:
         removed = {member.entry.identity: member for member in self._roster}
         new: list[Entry] = []
         kept: list[tuple[HostMember, Entry]] = []
-        for entry in configuration.entries:
+        for entry in self._boot.entries(configuration.entries):
             if (known := removed.pop(entry.identity, None)) is None:
                 new.append(entry)
             else:
@@ -158,6 +165,7 @@ class HostEnrolment:
             elif state is not None:
                 unread.append(member)
         self._scheduler.queue.keep(self._roster)
+        self._boot.admit([*rescheduled, *added], now_ns // SECOND_NS)
         self._recover(found, now_ns)
         if unread:
             self._adopt_strays(unread, self._unclaimed(()), now_ns)
@@ -231,7 +239,8 @@ class HostEnrolment:
         for identity, state in list(states.items()):
             if state.ledger.starting or state.active:
                 with suppress(KronError):  # its schedule does not read
-                    member = HostMember(_entry_of(state), self._writeback, state)
+                    (entry,) = self._boot.entries([_entry_of(state)])
+                    member = HostMember(entry, self._writeback, state)
                     self._roster.add(identity, member)
                     removed.append((member, states.pop(identity)))
         return removed

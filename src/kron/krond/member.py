@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kron.engine.actions import Outcome, Settle, SettleMany
 from kron.engine.job import Job
+from kron.engine.ledger import Ledger
 from kron.jobs.entry import Entry
 from kron.krond.run import PendingRun, Run
 from kron.krond.state.past import Past
@@ -69,6 +70,21 @@ class HostMember(TrackedJob[PendingRun]):
     def forget(self, now_s: int) -> None:
         self.past = Past()
         super().forget(now_s)
+        self.skip_boot(now_s)
+
+    def owe_boot(self) -> None:
+        """Let it run in this boot, unless it has."""
+        boot_s, text = self.job.schedule.boot_s, self.job.text
+        assert boot_s is not None, "it runs at boot"
+        ledger = self.ledger or Ledger(text, boot_s)
+        self._become(ledger.replace(schedule=text, since_s=min(ledger.since_s, boot_s)))
+
+    def skip_boot(self, now_s: int) -> None:
+        """If it runs at boot, then not in this one: it is not known to, or not from its begin."""
+        boot_s = self.job.schedule.boot_s
+        if boot_s is not None:
+            ledger = self.ledger or Ledger(self.job.text, now_s)
+            self._become(ledger.with_handled([boot_s]))
 
     def state(self, boot_id: str) -> JobState:
         assert self.ledger is not None  # a job is stepped before it is stored

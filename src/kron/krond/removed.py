@@ -81,7 +81,7 @@ class RemovedStates:
         is_right = abs(clock.offset_ns() - offset_ns) <= STRAYED_NS
         is_one_left = False
         for state in self._states():
-            removed_s = max(store.written_s(state.identity), _last_period_s(state))
+            removed_s = max(store.written_s(state.identity), state.ledger.last_handled_s)
             is_old = now_ns // SECOND_NS - removed_s >= KEPT_S
             if not (is_right and is_old and self._is_over(state) and self._prune(state)):
                 is_one_left = True
@@ -113,10 +113,6 @@ class RemovedStates:
         if noted is None or noted.pid is None or noted.ticks is None:
             return True
         return self._host.processes.is_alive(noted.pid, noted.ticks)
-
-
-def _last_period_s(state: JobState) -> int:
-    return max(state.ledger.handled_through_s or 0, *state.ledger.handled_s, 0)
 
 
 def _is_called(name: str, identity: str) -> bool:

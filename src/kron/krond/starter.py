@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from kron.core.duration import SECOND_NS
 from kron.core.errors import Code, KronError, quoted
-from kron.core.instant import optional_text, to_text
+from kron.core.instant import LAST_S, optional_text, to_text
 from kron.core.policy import Concurrency
 from kron.engine.actions import Outcome
 from kron.engine.ledger import Intent
@@ -89,7 +89,8 @@ class ProcessStarter:
         self, job: HostMember, intent: Intent, latest_s: int, *, replaces: bool
     ) -> PendingRun:
         record = RunRecord(intent.run_id, intent.nominal_s, intent.chosen_s)
-        pending = PendingRun(job, record, latest_s, replaces=replaces)
+        is_never_late = latest_s > LAST_S
+        pending = PendingRun(job, record, None if is_never_late else latest_s, replaces=replaces)
         if latest_s > intent.chosen_s and not job.entry.schedule.policy.deadline_ns:
             pending.worked_ns = self._work.before_ns
         return pending

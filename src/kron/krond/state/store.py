@@ -91,7 +91,7 @@ class StateStore:
         except FileNotFoundError:
             return None
         except StateCorrupt as error:
-            return self._with_file_aside(name, error)
+            return self.with_file_aside(name, error)
 
     def load_all(self, texts: Iterable[str] = ()) -> Loaded:
         """Every state in the directory; those that do not read are set aside.
@@ -111,7 +111,7 @@ class StateStore:
                 corrupt[name] = error
             else:
                 states[state.identity] = state
-        set_aside = [self._with_file_aside(name, error) for name, error in corrupt.items()]
+        set_aside = [self.with_file_aside(name, error) for name, error in corrupt.items()]
         return Loaded(states, tuple(set_aside), self._lost)
 
     def load_others(self, identities: Iterable[str]) -> list[JobState]:
@@ -164,6 +164,17 @@ class StateStore:
             jobs = "1 job" if len(states) == 1 else f"{len(states):,} jobs"
             raise self._failed(jobs, error) from None
         self._failure = None
+
+    def write(self, name: str, data: bytes) -> None:
+        """Replace a file that is of no job, so that it survives a power failure."""
+        try:
+            self._replacer.replace([(name, data)], 1)
+        except OSError as error:
+            raise PersistenceError(f"{self.path}/{name} cannot be saved", error) from None
+
+    def with_file_aside(self, name: str, error: StateCorrupt) -> StateCorrupt:
+        """Rename a file that does not read; the error with both of its paths."""
+        return StateCorrupt(error.error, f"{self.path}/{name}", self._set_aside(name))
 
     def check_not_lost(self) -> None:
         """`StateLost` if a directory is gone, or another one is at its path by now.
@@ -293,9 +304,6 @@ class StateStore:
         if file_name(state.identity) != name:
             raise StateCorrupt(f"it belongs to the job {quoted(state.identity)}")
         return state
-
-    def _with_file_aside(self, name: str, error: StateCorrupt) -> StateCorrupt:
-        return StateCorrupt(error.error, f"{self.path}/{name}", self._set_aside(name))
 
     def _set_aside(self, name: str) -> str:
         """Rename a file that does not read. Returns its new path."""

@@ -1,0 +1,126 @@
+"""The boot of the host that krond is in, for the jobs that run once in each.
+
+The state directory has a file about it. It is written before the first intent of such a job, so
+that every krond of this boot takes the same instant for its period, and again when all such jobs
+are stored: a job that is new from then on waits for the next boot, as with Debian's cron. Whether
+a job has run in this boot its own ledger says, as for any other period.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+
+from kron.core.cron import REBOOT
+from kron.core.frozen import Frozen
+from kron.core.instant import to_text
+from kron.core.memo import remembered
+from kron.core.schedule import Schedule
+from kron.jobs.entry import Entry
+from kron.krond.member import HostMember
+from kron.krond.state.errors import StateCorrupt
+from kron.krond.state.fields import decode, instant, object_with, parse, text
+from kron.krond.state.record import JobState
+from kron.krond.state.store import StateStore
+
+FILE = "boot"
+SCHEMA = 1
+
+_KEYS = ("schema", "boot_id", "period", "served")
+
+
+class BootRecord(Frozen):
+    """What the file says."""
+
+    boot_id: str
+    period_s: int
+    """When krond first started in this boot or, if the clock is behind, the second after all that
+    these jobs have handled: no ledger may take it for the period of a boot before."""
+    is_served: bool
+    """Whether all jobs of this boot are stored."""
+
+    def to_json(self) -> bytes:
+        values = (SCHEMA, self.boot_id, to_text(self.period_s), self.is_served)
+        return json.dumps(dict(zip(_KEYS, values, strict=True))).encode() + b"\n"
+
+    @classmethod
+    def from_json(cls, data: bytes) -> BootRecord:
+        values = object_with(_KEYS, parse(decode(data)), "the record")
+        period_s, is_served = instant(values["period"], "period"), values["served"]
+        if values["schema"] != SCHEMA or period_s is None or not isinstance(is_served, bool):
+            raise StateCorrupt(f"it is not of schema {SCHEMA}")
+        return cls(text(values["boot_id"], "boot_id"), period_s, is_served)
+
+
+class Boot:
+    def __init__(self, store: StateStore, boot_id: str) -> None:
+        self._store = store
+        self._boot_id = boot_id
+        self._record = BootRecord(boot_id, 0, is_served=False)
+        self._is_doubtful = False
+        """Nobody knows whether the boot was served: then no job runs in it any more."""
+        self._schedule = remembered(self._given)
+
+    def begin(
+        self, entries: Iterable[Entry], states: Mapping[str, JobState], now_s: int
+    ) -> StateCorrupt | None:
+        """Find out which boot this is, before anything else is stored in it.
+
+        A file that does not read is set aside, and what is wrong with it returned.
+        """
+        known, corrupt = self._read()
+        if known is not None and known.boot_id == self._boot_id:
+            self._record = known
+            return None
+        if known is None:  # it did not read, or krond was of a version that had no such file
+            self._is_doubtful = any(state.boot_id == self._boot_id for state in states.values())
+        handled_s = [
+            state.ledger.last_handled_s
+            for entry in entries
+            if entry.schedule.is_at_boot and (state := states.get(entry.identity))
+        ]
+        before_s = max([*handled_s, known.period_s if known else 0])
+        self._record = self._record.replace(period_s=max(now_s, before_s + 1))
+        if not self._is_doubtful:
+            self._write(self._record)
+        return corrupt
+
+    def entries(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+        """The same, where those that run at boot have its instant."""
+        for entry in entries:
+            if entry.schedule.is_at_boot:
+                yield entry.replace(schedule=self._schedule(entry.schedule))
+            else:
+                yield entry
+
+    def admit(self, members: Iterable[HostMember], now_s: int) -> None:
+        """Settle whether jobs whose schedule may be new run in this boot, or from the next on."""
+        for member in members:
+            if not member.entry.schedule.is_at_boot:
+                continue
+            if self._is_doubtful:
+                member.skip_boot(now_s)
+            elif not self._record.is_served:
+                member.owe_boot()
+            elif member.ledger is None or not member.ledger.schedule.startswith(REBOOT):
+                member.skip_boot(now_s)
+
+    def serve(self) -> None:
+        """All jobs that were admitted are stored."""
+        if not self._record.is_served:
+            self._write(self._record.replace(is_served=True))
+
+    def _given(self, schedule: Schedule) -> Schedule:
+        return schedule.in_boot(self._record.period_s)
+
+    def _read(self) -> tuple[BootRecord | None, StateCorrupt | None]:
+        try:
+            return BootRecord.from_json(self._store.directory.read(FILE)), None
+        except FileNotFoundError:
+            return None, None
+        except StateCorrupt as error:
+            return None, self._store.with_file_aside(FILE, error)
+
+    def _write(self, record: BootRecord) -> None:
+        self._store.write(FILE, record.to_json())
+        self._record = record
