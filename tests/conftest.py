@@ -32,6 +32,7 @@ HEAVY = {
         TESTS / "krond" / f"test_{name}.py"
         for name in (
             "adoption",
+            "boot_kill",
             "check",
             "children",
             "clock_changes",

@@ -150,7 +150,7 @@ class FaultyHost(Host):
         """Start krond, at the time `begin_s`; without it, by the host's clock.
 
         With `due_s` the clock jumps there as the loop begins. With `gated` as well, that is not
-        before `open_gate`. `fault` is where it is killed.
+        before `open_gate`. `fault` is where it is killed, `boot_id` the boot that it is in.
         """
         assert self.process is None, "one krond at a time"
         fault: Fault | None = what.get("fault")
@@ -164,6 +164,7 @@ class FaultyHost(Host):
             begin_ns=int(what.get("begin_s", 0) * SECOND_NS),
             due_ns=what.get("due_s", 0) * SECOND_NS,
             gate=str(self._gate) if what.get("gated") else "",
+            boot_id=what.get("boot_id", ""),
             fault=None
             if fault is None
             else {

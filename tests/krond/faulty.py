@@ -167,6 +167,8 @@ def become_krond(request: dict[str, Any]) -> None:
         os.closerange(3, 64)
         if request["begin_ns"]:
             shift_clock(request["begin_ns"], request["due_ns"], request["gate"])
+        if request["boot_id"]:
+            processes._boot_id = lambda: request["boot_id"]  # type: ignore[assignment]
         if request["fault"]:
             Fault(**request["fault"]).install()
         code = KROND.main(request["words"])
