@@ -33,6 +33,9 @@ class BootedHost(Clockwork):
 
     boots = 1
 
+    def __enter__(self) -> BootedHost:
+        return self
+
     def again(self, *lines: str, after_s: int = 60) -> None:
         """The krond is killed, and later another one starts in the same boot."""
         self.cease()
@@ -129,8 +132,8 @@ def test_it_is_not_late_when_the_clock_is_set_forward_by_decades(host: BootedHos
     )
     host.clock.set(NOON)
     host.turn()
-    (waiting,) = job_status(host.member("job"))["waiting"]  # type: ignore[misc]
-    assert waiting["until"] is None
+    (pending,) = host.member("job").pending
+    assert pending.latest_s is None
     host.end(host.run("first"))
     host.settle()
     assert host.started("job") == [NOON]

@@ -362,7 +362,13 @@ def test_the_counts_are_those_of_the_agendas(krontab: Krontab) -> None:
     assert document["cells"] == expected
 
 
-CRONTAB = "CRON_TZ=UTC\n@reboot /bin/start\n0 0 31 2 * /bin/never\n0 3 * * * /bin/a\n@daily /bin/b\n"
+CRONTAB = """\
+CRON_TZ=UTC
+@reboot /bin/start
+0 0 31 2 * /bin/never
+0 3 * * * /bin/a
+@daily /bin/b
+"""
 
 
 def test_crontabs_are_read_as_import_reads_them(krontab: Krontab) -> None:

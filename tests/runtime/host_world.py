@@ -81,6 +81,12 @@ class CountedStore(StateStore):
         super().commit(states, quickly=quickly)
         self._world.effects.happened()
 
+    def write(self, name: str, data: bytes) -> None:
+        self._world.effects.check()
+        self._check_room()
+        super().write(name, data)
+        self._world.effects.happened()
+
     def write_back(self) -> None:
         self._world.effects.check()
         is_something = bool(self._replacer._bundled or self._replacer._replaced)

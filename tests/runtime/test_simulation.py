@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from kron.kube.operator import status_writer
-from kron.testing.life import Fault, FaultKind, Jump, Life, LivedJob, Reboot, Trigger, life
+from kron.testing.life import Edit, Fault, FaultKind, Jump, Life, LivedJob, Reboot, Trigger, life
 from kron.testing.memory import MemoryWorld
 from kron.testing.simulation import Explored, explore, explore_life
 from kron.testing.world import World
@@ -51,6 +51,35 @@ def test_krond_keeps_every_promise(
     # Its files are in memory, and no power fails here; tests/krond/state/test_power.py has that.
     monkeypatch.setattr(os, "fsync", lambda _: None)
     explored(shard, HostWorld, record_property)
+
+
+@pytest.mark.parametrize("shard", range(2))
+def test_krond_keeps_every_promise_for_jobs_that_run_at_boot(
+    shard: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    lives = LIVES // SHARDS
+    seeds = range(shard * lives, (shard + 1) * lives)
+    found = [explore_life(at_boot(life(seed)), HostWorld) for seed in seeds]
+    assert sum(each.crash_points for each in found) > 3 * lives
+    assert sum(each.starts for each in found) > lives // 2
+
+
+def at_boot(of: Life) -> Life:
+    """The same life of jobs with `@reboot`, as long as nobody edits them."""
+
+    def schedule(text: str) -> str:
+        return f"@reboot {text[text.index('@policy') :]}"
+
+    jobs = tuple(job.replace(schedule=schedule(job.schedule)) for job in of.jobs)
+    is_reboot_for_ever = of.seed % 2 == 0
+    events = tuple(
+        event.replace(schedule=schedule(event.schedule))
+        if isinstance(event, Edit) and is_reboot_for_ever
+        else event
+        for event in of.events
+    )
+    return of.replace(jobs=jobs, events=events)
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))

@@ -58,6 +58,7 @@ def _problems(of: Life, world: World) -> Iterator[str]:
     yield from _explained(of, world.seen)
     yield from _together(of, world.seen)
     yield from _left_over(of, world)
+    yield from _once_a_boot(of, world.seen)
     yield from broken_for_runs(of, world)
     most = (of.lasts_s + of.last_look_s) * MOST_EFFECTS_A_SECOND * len(of.jobs) + 50
     if world.effects.count > most:
@@ -171,7 +172,7 @@ def _owed(of: Life, world: World, name: str) -> Iterator[Decision]:
 
 def _may_wait(of: Life, world: World, name: str, chosen_s: int) -> bool:
     """Whether a run may still wait for others to end."""
-    longest_s = max(schedule.policy.deadline_s for schedule in _schedules(of, name))
+    longest_s = max(schedule.terms.deadline_s for schedule in _schedules(of, name))
     return bool(of.most_running) and chosen_s + longest_s + RECENT_S >= world.now_s
 
 
@@ -188,7 +189,7 @@ def _late(of: Life, seen: Seen) -> Iterator[str]:
             continue
         late_s = said.at_s - (said.nominal_s if said.chosen_s is None else said.chosen_s)
         # A run that was decided on keeps the deadline that it had, whatever is edited meanwhile.
-        allowed_s = min(schedule.policy.deadline_s for schedule in _schedules(of, said.name))
+        allowed_s = min(schedule.terms.deadline_s for schedule in _schedules(of, said.name))
         if late_s <= allowed_s:
             yield f"{_period(said)} is missed {late_s} s late, with {allowed_s} s allowed"
     if not of.clock_is_true or of.has(FaultKind.ARRIVES_LATE):
@@ -196,7 +197,7 @@ def _late(of: Life, seen: Seen) -> Iterator[str]:
     grace_s = 1 + (SLOW_S if of.has(FaultKind.STORE_SLOW) else 0)  # to store it before it starts
     for began in seen.began:
         schedules = _schedules(of, began.name)
-        allowed_s = max(each.policy.softened_s(SLACK_S) for each in schedules) + grace_s
+        allowed_s = max(each.terms.softened_s(SLACK_S) for each in schedules) + grace_s
         # How long the run that it replaces takes to end does not count.
         is_replacing = Concurrency.REPLACE in _policies(of, began.name)
         if not is_replacing and began.at_s > (began.chosen_s or began.nominal_s) + allowed_s:
@@ -290,6 +291,21 @@ def _left_over(of: Life, world: World) -> Iterator[str]:
             found = survey(engine_job, ledger, now_s - RECENT_S, {})
             for decision in found.due:
                 yield f"{job.name}: {decision.period_id} was due and has no end"
+
+
+def _once_a_boot(of: Life, seen: Seen) -> Iterator[str]:
+    """A job that is `@reboot` all the time runs once in each boot, if nothing keeps it from it."""
+    for job in of.jobs:
+        schedules = _schedules(of, job.name)
+        if not all(schedule.is_at_boot for schedule in schedules):
+            continue
+        boots, runs = 1 + seen.losses_of_power, sum(run.name == job.name for run in seen.began)
+        if runs > boots:
+            yield f"{job.name} ran {runs} times in {boots} boots"
+        policy = schedules[0].policy
+        is_held = policy.suspend or policy.deadline_ns or of.loses_power or of.most_running
+        if not (is_held or of.events or runs):
+            yield f"{job.name} did not run"
 
 
 def _policies(of: Life, name: str) -> set[Concurrency]:
