@@ -146,6 +146,16 @@ def test_a_job_runs_as_cron_would_run_it(host: CronHost) -> None:
     assert {path.stat().st_uid for path in home.iterdir()} == {ALICE}
 
 
+def test_a_line_with_reboot_runs_at_the_first_start_in_a_boot_alone(host: CronHost) -> None:
+    host.crontab("@reboot id -un >> booted.txt\n")
+    for _ in range(2):
+        host.start_cron()
+        host.wait_for_event("exited", "id-at-boot")
+        assert host.command("status").stdout.count("at the next boot") == 1
+        host.kill()
+    assert (host.home / "booted.txt").read_text() == "alice\n"
+
+
 def test_times_are_those_of_the_host_and_overlap_as_cron_lets_them(host: CronHost) -> None:
     host.install("cron.d/nightly", "30 2 * * * root sleep 1000\n")
     host.start_cron("--on-stop", "terminate")

@@ -130,7 +130,8 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         if not tally.jobs:
             asleep = f"all {tally.suspended:,} jobs are suspended" if tally.suspended else "no jobs"
             if tally.at_boot:
-                asleep = f"{many(tally.at_boot, 'job')} once a boot"
+                runs = "runs" if tally.at_boot == 1 else "run"
+                asleep = f"{many(tally.at_boot, 'job')} {runs} once a boot"
             hint = "krontab heatmap --help says how to name files"
             lines = [f"nothing is scheduled: {asleep}; {hint}"]
         if arguments.hourly and tally.firings:

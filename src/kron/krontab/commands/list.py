@@ -17,8 +17,8 @@ from kron.jobs.entry import Entry
 from kron.krontab.jobs import add_source, load_configuration
 
 DESCRIPTION = """\
-List all jobs with their next run. A suspended job has none, and neither has a job whose constraints
-reject its next 20,000 periods."""
+List all jobs with their next run. A suspended job has none, and neither has a job with @reboot, or
+one whose constraints reject its next 20,000 periods."""
 EXAMPLES = (
     ("krontab list", "all jobs, the next one first"),
     ("krontab list --sort name --name 'backup/*'", "the jobs below backup/, by name"),
