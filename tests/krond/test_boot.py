@@ -297,6 +297,7 @@ def test_triggered_by_hand_it_runs_outside_of_any_boot(host: BootedHost) -> None
 
 
 @needs_root
+@pytest.mark.heavy
 def test_a_real_krond_in_real_processes_runs_it_once_in_each_boot(tmp_path: Path) -> None:
     with Host(tmp_path) as host:
         host.write(f'@reboot name=job shell=true command="echo $KRON_PERIOD >> {tmp_path}/ran"')

@@ -118,6 +118,7 @@ def test_json_says_everything_about_a_job(krontab: Krontab) -> None:
                 "description": "nightly dump",
                 "slots": [],
                 "suspended": False,
+                "at_boot": False,
                 "next_period": "2026-03-01T02:00:00Z",
                 "next_run": "2026-03-01T02:00:00Z",
             }

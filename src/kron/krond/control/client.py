@@ -25,10 +25,12 @@ _CHUNK_BYTES = 2**18
 _PAUSE_S = 0.02
 _ADDED: dict[str, object] = {"output_dir": "", "troubles": ()}
 _ADDED_TO_JOB: dict[str, object] = {
+    "at_boot": False,
     **dict.fromkeys(("last_success", "failed", "missed")),
     **dict.fromkeys(("stdout", "stderr"), "inherit"),
 }
-"""What the first version of krond did not say of itself and of a job. It kept no output."""
+"""What the first version of krond did not say of itself and of a job. It kept no output,
+and had no `@reboot`."""
 
 
 class NotRunning(KronError):  # noqa: N818 (a state, not an error)
