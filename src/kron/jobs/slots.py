@@ -13,10 +13,9 @@ from kron.core.errors import SHOWN_PROBLEMS, Code, ParseError, Problem, did_you_
 from kron.core.frozen import Frozen
 from kron.core.limits import Limits
 from kron.core.tokens import Token, check_text
-from kron.jobs.entry import Entry
 from kron.jobs.fields import is_slot
 from kron.jobs.finding import Finding, findings_of
-from kron.jobs.values import field_tokens
+from kron.jobs.values import place_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,19 +112,10 @@ def unknown(documents: Collection[Document]) -> Iterator[Finding]:
             if name not in known
         ]
         lines = document.text.split("\n") if lost else []
-        places = {(_place(entry, lines), name): None for entry, name in lost}
+        places = {(place_of(entry, "slots", lines), name): None for entry, name in lost}
         for (number, token), name in places:
             message = f"no line of the files that are read gives the slot {name} a size"
             fix = did_you_mean(name, known) or f"add a line such as {SLOTS} {name}=1"
             problem = token.problem(Code.SLOT, message, fix=fix)
             error = ParseError(lines[number - 1], [problem])
             yield from findings_of(error, path=document.path, line=number)
-
-
-def _place(entry: Entry, lines: list[str]) -> tuple[int, Token]:
-    """Where the job has its slots from: its own line, or its defaults."""
-    own = field_tokens(lines[entry.line - 1]).get("slots")
-    if own is not None:
-        return entry.line, own
-    assert entry.defaults is not None
-    return entry.defaults.line, field_tokens(lines[entry.defaults.line - 1])["slots"]

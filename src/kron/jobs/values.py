@@ -24,6 +24,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from kron.jobs.entry import Entry
+
 _NEXT_FIELD = re.compile(rf'[ \t]*+([^ \t="@]++)=({STRING}|[^ \t"]*+)(?![^ \t])').match
 """`key=value` or `key="value"`, whole, and the spaces before it."""
 _STRAY_PIECE = re.compile(rf'[^ \t"]++|{STRING}')
@@ -73,6 +75,15 @@ def field_tokens(text: str) -> dict[str, Token]:
         found.setdefault(field[1], Token(field[0].lstrip(" \t"), field.start(1)))
         position = field.end()
     return found
+
+
+def place_of(entry: Entry, key: str, lines: list[str]) -> tuple[int, Token]:
+    """Where a job has a field from, in the lines of its file: its own line, or its defaults."""
+    own = field_tokens(lines[entry.line - 1]).get(key)
+    if own is not None:
+        return entry.line, own
+    assert entry.defaults is not None
+    return entry.defaults.line, field_tokens(lines[entry.defaults.line - 1])[key]
 
 
 def read_fields(
