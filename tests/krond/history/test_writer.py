@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from kron.krond.history import database as made_by
 from kron.krond.history import writer
 from kron.krond.history.database import DATABASE, FILES
 from kron.krond.history.writer import BATCH, EXPIRY_NS, KEPT, SURPLUS
+from kron.krond.process.cgroup import Usage
 from kron.krond.state.past import Past
 from tests.krond.history.written import HOUR_S, Written, entry, executed, missed
 
@@ -43,6 +45,7 @@ def give_away(database: Path) -> None:
 
 
 def test_a_row_is_all_that_is_known_of_an_end(written: Written) -> None:
+    written.history.used("run-0", Usage(1_234_567, 2**20))
     written.add(executed(reason="its reason", exit_code=None, signal=9))
     (row,) = written.rows()
     assert row == {
@@ -63,7 +66,24 @@ def test_a_row_is_all_that_is_known_of_an_end(written: Written) -> None:
         "signal": "SIGKILL",
         "recorded": "2026-03-01T02:00:13.500000000Z",
         "succeeded": False,
+        "cpu_seconds": 1.235,
+        "peak_memory": 2**20,
     }
+
+
+def test_the_file_of_an_earlier_krond_gets_the_columns_that_it_lacks(
+    written: Written, database: Path
+) -> None:
+    with closing(of_the_shell(database)) as shell:
+        shell.executescript(f"{made_by._STEPS[0]} PRAGMA user_version=1")
+        shell.execute("INSERT INTO jobs VALUES (1, 'a', 'a', '/a', 1, 0)")
+        values = "1, 1, 0, 0, 'executed', '', 'old', 0, 0, 0, NULL, 1, NULL"
+        shell.execute(f"INSERT INTO ended VALUES ({values})")
+    database.chmod(0o600)
+    assert [row["cpu_seconds"] for row in written.rows()] == [None]
+    written.history.used("run-0", Usage(2_000_000))
+    written.add(executed())
+    assert [row["cpu_seconds"] for row in written.rows()] == [None, 2.0]
 
 
 def test_an_end_that_nobody_saw_has_the_time_at_which_it_was_found(written: Written) -> None:

@@ -30,11 +30,12 @@ Show every period and every manual run that has ended, the latest last: the last
 --since or --until, all of that time. It reads the file of the state directory, so krond need not
 be running, and does not notice. krond keeps the last 1,000 of each job.
 
-LATE is from the chosen time to the start, TOOK from the start to the end. A result is `ok`, an exit
-code, a signal, or what else became of the period: skipped, missed (several at once with their
-count), unschedulable. A run failed if its exit code is not 0, if a signal ended it, or if krond
-stopped it: for its timeout, for a later run. OUTPUT is the run id of a run whose output is kept:
-`krond output JOB --run ID` shows it."""
+LATE is from the chosen time to the start, TOOK from the start to the end. CPU is the time that all
+processes of a run used, MEMORY the most that they had at one time; these columns are shown where
+runs have a cgroup of their own. A result is `ok`, an exit code, a signal, or what else became of
+the period: skipped, missed (several at once with their count), unschedulable. A run failed if its
+exit code is not 0, if a signal ended it, or if krond stopped it: for its timeout, for a later run.
+OUTPUT is the run id of a run whose output is kept: `krond output JOB --run ID` shows it."""
 EXAMPLES = (
     ("krond history", f"the last {SHOWN}, of all jobs"),
     ("krond history backup --since 24h", "one job, the last 24 hours"),
@@ -44,6 +45,7 @@ EXAMPLES = (
 _TIME_WIDTH = len("2026-03-01T02:32:20Z")
 _RESULT_WIDTH = len("ended, result unknown")
 _RUN_ID_WIDTH = 20
+_TO_THE_RIGHT = ("LATE", "TOOK", "CPU", "MEMORY")
 
 
 def add_arguments(parser: Parser) -> None:
@@ -126,10 +128,12 @@ def _print_table(
     reader: HistoryReader, selection: Selection, rows: Iterator[dict[str, Any]], terminal: Terminal
 ) -> None:
     name_width = max(columns(visible(reader.longest_name(selection))), len("NAME"))
-    widths = (name_width, *[_TIME_WIDTH] * 3, 8, 9, _RESULT_WIDTH, _RUN_ID_WIDTH, 0)
+    usage = {"CPU": 8, "MEMORY": 8} if reader.has_usage(selection) else {}
+    widths = (name_width, *[_TIME_WIDTH] * 3, 8, 9, *usage.values())
+    widths = (*widths, _RESULT_WIDTH, _RUN_ID_WIDTH, 0)
     head = (
         *("NAME", "PERIOD (UTC)", "CHOSEN (UTC)", "STARTED (UTC)"),
-        *("LATE", "TOOK", "RESULT", "OUTPUT", "REASON"),
+        *("LATE", "TOOK", *usage, "RESULT", "OUTPUT", "REASON"),
     )
     terminal.print(_line(head, widths, terminal, dict.fromkeys(head, "dim"), head))
     for row in rows:
@@ -138,15 +142,16 @@ def _print_table(
             styles["RESULT"] = "red"
         elif row["succeeded"]:
             styles["RESULT"] = "green"
-        terminal.print(_line(_cells(row), widths, terminal, styles, head))
+        terminal.print(_line(_cells(row, has_usage=bool(usage)), widths, terminal, styles, head))
 
 
-def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+def _cells(row: dict[str, Any], *, has_usage: bool) -> tuple[str, ...]:
     result = result_text(row)
     if row["outcome"] == RETRIED:
         result = f"{result}, {RETRIED}"
     if row["count"] > 1:
         result = f"{result} x{row['count']}"
+    usage = (_duration(row["cpu_seconds"]), _size(row["peak_memory"])) if has_usage else ()
     return (
         visible(row["name"]),
         row["period"] or "manual",
@@ -154,6 +159,7 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
         f"{row['started'][:19]}Z" if row["started"] else "",
         _duration(row["late_seconds"]),
         _duration(row["took_seconds"]),
+        *usage,
         result,
         row["run_id"] if row["output"] else "",
         visible(row["reason"]),
@@ -171,6 +177,15 @@ def _duration(seconds: float | None) -> str:
     return f"{seconds:.3f}s" if abs(seconds) < 1 else f"{seconds:.1f}s"
 
 
+def _size(count: int | None) -> str:
+    """`640K`, `1.5M`, `2.0G`: in units of 1024, as a line has them."""
+    if count is None:
+        return ""
+    if count < 2**20:
+        return f"{count / 2**10:.0f}K"
+    return f"{count / 2**20:.1f}M" if count < 2**30 else f"{count / 2**30:.1f}G"
+
+
 def _line(
     cells: tuple[str, ...],
     widths: tuple[int, ...],
@@ -183,5 +198,5 @@ def _line(
     for name, text, width in zip(head, cells, widths, strict=True):
         styled = terminal.styled(text, styles[name]) if name in styles else text
         padding = " " * (width - columns(text))
-        shown.append(padding + styled if name in ("LATE", "TOOK") else styled + padding)
+        shown.append(padding + styled if name in _TO_THE_RIGHT else styled + padding)
     return "  ".join(shown).rstrip(" ")

@@ -27,6 +27,8 @@ COLUMNS = (
     *("started_ns", "ended_ns", "exit_code", "signal"),
 )
 """The columns of `ended` that are the fields of an `Ended`, in that order."""
+USAGE_COLUMNS = ("cpu_us", "peak_bytes")
+"""Those that are the fields of a `Usage`."""
 
 _STEPS = (
     """
@@ -57,12 +59,17 @@ _STEPS = (
     CREATE UNIQUE INDEX once_a_run ON ended (run_id) WHERE run_id <> '';
     CREATE UNIQUE INDEX once_a_period ON ended (job, period) WHERE run_id = '';
     """,
+    """
+    ALTER TABLE ended ADD COLUMN cpu_us INTEGER;
+    ALTER TABLE ended ADD COLUMN peak_bytes INTEGER;
+    """,
 )
 """What makes the tables. `user_version` counts the steps that a file has."""
 
 
 _EXPECTED = f"""
-    SELECT identity, name, file, kept, latest_ns, job, count, found_ns, {", ".join(COLUMNS)}
+    SELECT identity, name, file, kept, latest_ns, job, count, found_ns,
+    {", ".join((*COLUMNS, *USAGE_COLUMNS))}
     FROM jobs, ended LIMIT 0
 """  # noqa: S608 (constants)
 """Fails if these are not our tables."""

@@ -15,6 +15,7 @@ from kron.core.errors import Code, KronError, did_you_mean, quoted, visible
 from kron.core.frozen import Frozen
 from kron.core.instant import optional_text
 from kron.krond.history.database import DATABASE, LOG, check_files, path_of
+from kron.krond.process.cgroup import Usage
 from kron.krond.result import signal_name
 from kron.krond.state.directory import Directory
 from kron.krond.state.fields import optional_timestamp
@@ -102,6 +103,16 @@ class HistoryReader:
             (identity,),
         ).fetchone()
         return None if found is None else int(found[0])
+
+    def has_usage(self, selection: Selection) -> bool:
+        """Whether a row that is selected says what its run has used."""
+        if not self._connection.execute(
+            "SELECT 1 FROM pragma_table_info('ended') WHERE name = 'cpu_us'"
+        ).fetchone():
+            return False  # the file of an earlier krond
+        where, values = self._where(selection)
+        query = f"SELECT 1 FROM ended WHERE {where} AND cpu_us IS NOT NULL LIMIT 1"  # noqa: S608
+        return self._connection.execute(query, values).fetchone() is not None
 
     def _where(self, selection: Selection, *, of_jobs: bool = False) -> tuple[str, list[object]]:
         """A condition and its values, on `ended` or, `of_jobs`, on `jobs`."""
@@ -219,6 +230,10 @@ def _document(row: Row) -> dict[str, Any]:
         _integer(row[name])
         for name in ("chosen", "started_ns", "ended_ns", "found_ns", "exit_code", "signal")
     )
+    columns = row.keys()
+    cpu_us, peak_bytes = (
+        _integer(row[name]) if name in columns else None for name in ("cpu_us", "peak_bytes")
+    )
     late = took = None
     if started_ns is not None and chosen_s is not None:
         late = _seconds(started_ns - chosen_s * SECOND_NS)
@@ -244,6 +259,8 @@ def _document(row: Row) -> dict[str, Any]:
         "succeeded": succeeded(
             *(str(row["outcome"]), str(row["reason"])), started_ns, ended_ns, exit_code, signal
         ),
+        "cpu_seconds": Usage(cpu_us).cpu_seconds,
+        "peak_memory": peak_bytes,
     }
 
 

@@ -22,10 +22,12 @@ from kron.krond.history.database import (
     DATABASE,
     FILES,
     LOG,
+    USAGE_COLUMNS,
     Unfit,
     check_files,
     open_for_writing,
 )
+from kron.krond.process.cgroup import NO_USAGE, Usage
 from kron.krond.state.directory import Directory
 from kron.krond.state.past import Past
 from kron.krond.state.record import Ended
@@ -64,8 +66,8 @@ _KNOW_JOB = """
     ON CONFLICT (identity) DO UPDATE SET kept = kept + 1, latest_ns = excluded.latest_ns
 """
 _PUT = f"""
-    INSERT OR {{}} INTO ended (job, count, found_ns, {", ".join(COLUMNS)})
-    VALUES (?, ?, ?{", ?" * len(COLUMNS)})
+    INSERT OR {{}} INTO ended (job, count, found_ns, {", ".join((*COLUMNS, *USAGE_COLUMNS))})
+    VALUES (?, ?, ?{", ?" * len((*COLUMNS, *USAGE_COLUMNS))})
 """  # noqa: S608 (constants)
 _LATEST = """
     SELECT identity, period, run_id FROM jobs JOIN ended
@@ -85,6 +87,7 @@ class Row(Frozen):
     count: int
     now_ns: int
     """When krond learned of the end."""
+    usage: Usage = NO_USAGE
 
 
 class History:
@@ -98,6 +101,8 @@ class History:
         self._clock = clock
         self._timers = timers
         self._rows: deque[Row] = deque()
+        self._usages: dict[str, Usage] = {}
+        """What runs have used whose rows have not been added yet."""
         self._pasts: list[tuple[Entry, Past]] = []
         """What the states had at the start, until it is compared with the history."""
         self._lacking: deque[tuple[Entry, Past]] = deque()
@@ -124,7 +129,13 @@ class History:
         if len(self._rows) >= WAITING:
             self._rows.popleft()
             self._lost += 1
-        self._rows.append(Row(entry, ended, count, self._clock.now_ns()))
+        usage = self._usages.pop(ended.run_id, NO_USAGE)
+        self._rows.append(Row(entry, ended, count, self._clock.now_ns(), usage))
+
+    def used(self, run_id: str, usage: Usage) -> None:
+        """A run that is about to be added has used this. Its state does not have it."""
+        if usage is not NO_USAGE:
+            self._usages[run_id] = usage
 
     def catch_up(self, pasts: Iterable[tuple[Entry, Past]]) -> None:
         """Take the pasts of jobs, at the start: a killed krond may have stored ends and not
@@ -315,7 +326,7 @@ def put(connection: Connection, rows: Iterable[Row], *, replace: bool = True) ->
         found_ns = row.now_ns if ended.ended_ns is None else None
         nominal_s, chosen_s, outcome, reason, *rest = ended._values()
         values = (nominal_s, chosen_s, outcome, _whole(reason), *rest)
-        connection.execute(insert, (job, row.count, found_ns, *values))
+        connection.execute(insert, (job, row.count, found_ns, *values, *row.usage._values()))
         if kept > KEPT + SURPLUS:
             connection.execute(_TRIM, (job, KEPT))
             (kept,) = connection.execute(
