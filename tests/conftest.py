@@ -33,6 +33,7 @@ HEAVY = {
         for name in (
             "adoption",
             "boot_kill",
+            "cgroups",
             "check",
             "children",
             "clock_changes",

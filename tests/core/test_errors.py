@@ -24,6 +24,7 @@ OTHERS_PREFIXES = (
     "field-",
     "name-",
     "slot",
+    "cgroup",
     "job-",
     "file-",
     "state",

@@ -56,6 +56,7 @@ class Code(StrEnum):
     FIELD_VALUE = "field-value"
     NAME_REPEATED = "name-repeated"
     SLOT = "slot"
+    CGROUP = "cgroup"
     JOB_UNKNOWN = "job-unknown"
     FILE_MISSING = "file-missing"
     FILE_UNREADABLE = "file-unreadable"

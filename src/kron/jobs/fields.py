@@ -13,7 +13,15 @@ from collections.abc import Callable
 from kron.core.duration import parse_duration
 from kron.core.errors import Code, ParseError, is_showable, quoted
 from kron.core.frozen import Frozen
-from kron.jobs.task import DEFAULT_SHELL, UNLIMITED, Destination, EnvFile, LimitedResource, Output
+from kron.jobs.task import (
+    DEFAULT_SHELL,
+    UNLIMITED,
+    CgroupLimit,
+    Destination,
+    EnvFile,
+    LimitedResource,
+    Output,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +42,8 @@ _LARGEST = 2**63 - 1
 _DESTINATIONS = ("keep", "inherit", "discard", "syslog", "journal")
 MOST_RETRIES = 100
 SMALLEST_OUTPUT, LARGEST_OUTPUT = 2**10, 64 * 2**20
+MOST_PROCESSES = 2**22
+"""More than the kernel has numbers for."""
 
 
 class LineField(Frozen):
@@ -164,6 +174,24 @@ def _read_size(text: str) -> int:
     raise _error(text, message, "write it like 536870912 or 512M")
 
 
+def _read_memory_max(text: str) -> int:
+    match = re.fullmatch(_SIZE, text)
+    size = int(match[1]) * _UNITS[match[2]] if match else 0
+    if 0 < size <= _LARGEST:
+        return size
+    message = f"{quoted(text)} is not a number of bytes, at least 1"
+    raise _error(text, message, "write it like 536870912 or 512M, or leave it out for no limit")
+
+
+def _number_up_to(most: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if re.fullmatch("[0-9]{1,18}", text) and 1 <= int(text) <= most:
+            return int(text)
+        raise _error(text, f"{quoted(text)} is not a number from 1 to {most}")
+
+    return read
+
+
 def _read_output_limit(text: str) -> int:
     match = re.fullmatch(_SIZE, text)
     size = int(match[1]) * _UNITS[match[2]] if match else -1
@@ -271,6 +299,16 @@ FIELDS = {
         LineField("limit_as", _read_size, "512M", "address space in bytes, or `unlimited`"),
         LineField("limit_core", _read_size, "0", "size of a core file, or `unlimited`"),
         LineField("nice", _read_nice, "10", "niceness, -20 to 19"),
+        LineField(
+            "memory_max", _read_memory_max, "512M", "memory of all its processes together, in bytes"
+        ),
+        LineField(
+            "cpu_weight",
+            _number_up_to(10_000),
+            "50",
+            "its share of the CPU beside other runs, 1 to 10000; one without it has 100",
+        ),
+        LineField("pids_max", _number_up_to(MOST_PROCESSES), "64", "processes of the run"),
         LineField("description", str, '"nightly dump"', "text for people"),
     )
 }
@@ -279,6 +317,7 @@ FIELDS = {
 REPEATABLE = ("env",)
 REQUIRED = ("name", "command")
 LIMIT_FIELDS = {f"limit_{resource}": resource for resource in LimitedResource}
+CGROUP_FIELDS = {limit.field: limit for limit in CgroupLimit}
 
 
 def _error(text: str, message: str, fix: str = "", start: int = 0, end: int = -1) -> ParseError:

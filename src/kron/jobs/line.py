@@ -38,7 +38,7 @@ from kron.jobs.defaults import (
     Part,
 )
 from kron.jobs.entry import Entry, read_schedule
-from kron.jobs.fields import FIELDS, LIMIT_FIELDS
+from kron.jobs.fields import CGROUP_FIELDS, FIELDS, LIMIT_FIELDS
 from kron.jobs.quoting import quoted_value
 from kron.jobs.slots import SLOTS
 from kron.jobs.task import DEFAULT_GRACE_NS, DEFAULT_RETRY_DELAY_NS, Task
@@ -243,6 +243,7 @@ def _task(values: dict[str, Any]) -> Task:
     alike = {key: values[key] for key in _ALIKE if key in values}
     env = values.get("env", ())
     limits = [(limit, values[key]) for key, limit in LIMIT_FIELDS.items() if key in values]
+    cgroup_limits = [(limit, values[key]) for key, limit in CGROUP_FIELDS.items() if key in values]
     return Task(
         env=tuple(env.items()) if isinstance(env, dict) else env,
         timeout_ns=values.get("timeout"),
@@ -251,5 +252,6 @@ def _task(values: dict[str, Any]) -> Task:
         retry_within_ns=values.get("retry_within"),
         inherits_env=values.get("environment", True),
         limits=tuple(limits),
+        cgroup_limits=tuple(cgroup_limits),
         **alike,
     )

@@ -67,6 +67,24 @@ class LimitedResource(StrEnum):
     CORE = "core"
 
 
+class CgroupLimit(StrEnum):
+    """A limit of a run's own cgroup, by the file that the kernel has for it."""
+
+    MEMORY_MAX = "memory.max"
+    CPU_WEIGHT = "cpu.weight"
+    PIDS_MAX = "pids.max"
+
+    @property
+    def field(self) -> str:
+        """As a line has it: memory_max."""
+        return self.value.replace(".", "_")
+
+    @property
+    def controller(self) -> str:
+        """What a cgroup needs to have it: memory."""
+        return self.value.partition(".")[0]
+
+
 UNLIMITED = -1
 
 
@@ -107,4 +125,5 @@ class Task(Frozen):
     output_limit: int = DEFAULT_OUTPUT_LIMIT
     """How many bytes of its output are kept, where that is `Destination.KEEP`."""
     limits: tuple[tuple[LimitedResource, int], ...] = ()
+    cgroup_limits: tuple[tuple[CgroupLimit, int], ...] = ()
     nice: int | None = None

@@ -20,6 +20,7 @@ from kron.krond.control.requests import Requests
 from kron.krond.control.server import ControlServer
 from kron.krond.enrolment import NOT_STARTED, HostEnrolment
 from kron.krond.host import Host
+from kron.krond.leftovers import Leftover
 from kron.krond.member import HostMember
 from kron.krond.notify import Notifier
 from kron.krond.outage import Outage
@@ -65,7 +66,7 @@ class Daemon:
         self._clock = host.clock
         host.poller.add(host.timer.fileno(), select.EPOLLIN, lambda _: self._timer_fired())
         self._writeback = writeback = WriteBack(host.store, host.processes.boot_id(), host.history)
-        self.supervisor = Supervisor(host, self._run_ended)
+        self.supervisor = Supervisor(host, self._run_ended, self._leftover_gone)
         self._work = work = Work(host.clock)
         hold_s = 0 if settings.is_once else settings.clock_hold_s
         self._pauses = pauses = Pauses(host, self._pause_changed)
@@ -338,6 +339,10 @@ class Daemon:
         self.starter.run_ended(run)
         if attempt is not None:
             self.starter.try_again(run.member, attempt)
+
+    def _leftover_gone(self, leftover: Leftover) -> None:
+        self.roster.run_ended(leftover.member)
+        self.starter.unblock(leftover.member, leftover)
 
     def _signalled(self, signals: Signals) -> None:
         for number in signals.read():

@@ -110,6 +110,7 @@ class HostEnrolment:
             self._retire(member)
         unclaimed = self._unclaimed(strangers)
         self._adopt_strays(unknown, unclaimed, now_ns)
+        self._supervisor.leftovers.find(self._roster, self._supervisor.runs)
         self._drop_proofs(unclaimed - self._supervisor.runs.keys(), found)
         self._log_suspended(self._roster)
         self._scheduler.step(self._without_doubtful(now_ns), now_ns)

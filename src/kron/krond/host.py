@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kron.core.frozen import Frozen
+from kron.krond.cgroups import Cgroups
 from kron.krond.history.writer import History
 from kron.krond.poller import Poller
 from kron.krond.process.processes import Processes
@@ -27,3 +28,5 @@ class Host(Frozen):
     processes: Processes
     history: History | None = None
     """None: no history is kept."""
+    cgroups: Cgroups | None = None
+    """None: no cgroup is delegated to krond, so runs have none of their own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kron.core.errors import Code, KronError, quoted
 from kron.engine.actions import Outcome, Settle, SettleMany
 from kron.engine.job import Job
 from kron.engine.ledger import Ledger
@@ -12,9 +13,13 @@ from kron.krond.state.record import Ended, JobState
 from kron.krond.state.writeback import WriteBack
 from kron.runtime.tracked import Moment, TrackedJob
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kron.krond.leftovers import Leftover
+
 
 class HostMember(TrackedJob[PendingRun]):
-    __slots__ = ("entry", "job", "past", "runs")
+    __slots__ = ("entry", "job", "leftovers", "past", "runs")
 
     entry: Entry
     """The job as its file has it."""
@@ -27,6 +32,8 @@ class HostMember(TrackedJob[PendingRun]):
         self.entry = entry
         self.job = entry.job
         self.runs: list[Run] = []
+        self.leftovers: tuple[Leftover, ...] = ()
+        """What runs that have ended left behind, in their order."""
         self.past = Past()
         if state is not None:
             self.load(state.ledger, state.planned)
@@ -34,8 +41,20 @@ class HostMember(TrackedJob[PendingRun]):
 
     @property
     def active_run(self) -> str:
-        latest = self.pending or self.runs
+        latest = self.pending or self.runs or self.leftovers
         return latest[-1].run_id if latest else ""
+
+    def forbidden(self) -> KronError:
+        """Why no other run may start, with concurrency=forbid."""
+        name = quoted(self.entry.name)
+        if self.runs:
+            message = f"a run of {name} is going on, and concurrency is forbid"
+            return KronError(Code.CONTROL, message, fix="wait for its end, or stop it")
+        if self.pending:
+            message = f"a run of {name} waits for {self.pending[-1].waits_for}"
+            return KronError(Code.CONTROL, message, fix="it starts by itself")
+        message = f"a run of {name} has left processes behind, and concurrency is forbid"
+        return KronError(Code.CONTROL, message, fix="wait for their end, or end them")
 
     def configure(self, entry: Entry) -> None:
         self.edited(self.entry.schedule, entry.schedule)

@@ -18,7 +18,7 @@ class HostRoster(Roster[str, HostMember]):
     def retire(self, member: HostMember) -> None:
         """The job is no longer configured. Its runs go on."""
         self.remove(member.entry.identity)
-        if member.runs:
+        if member.runs or member.leftovers:
             self.retired[member.entry.identity] = member
 
     def is_retired(self, member: HostMember) -> bool:
@@ -34,7 +34,7 @@ class HostRoster(Roster[str, HostMember]):
 
     def run_ended(self, member: HostMember) -> None:
         """Forget the job with its last run, if it is retired."""
-        if not member.runs:
+        if not (member.runs or member.leftovers):
             self.retired.pop(member.entry.identity, None)
 
     def find(self, name: str) -> HostMember:

@@ -14,7 +14,9 @@ from kron.runtime.tracked import Pending
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kron.krond.attempts import Attempt
+    from kron.krond.leftovers import Leftover
     from kron.krond.member import HostMember
+    from kron.krond.process.cgroup import Cgroup
     from kron.krond.timers import Timer
 
 
@@ -37,8 +39,8 @@ class PendingRun(Pending):
         """How much krond had worked when it was decided on. None: its work is no excuse."""
         self.attempt: Attempt | None = None
         """Set for a run that tries its period again."""
-        self.blockers: list[Run] = []
-        """The runs that it replaces and that have not ended."""
+        self.blockers: list[Run | Leftover] = []
+        """The runs that it replaces and that have not ended, or what they have left behind."""
         self.waits_for = ""
         """Why it has not started yet, for people; '' if it has not had to wait."""
         self.tries = 0
@@ -66,7 +68,7 @@ class Run:
     """A process group that krond watches."""
 
     __slots__ = (
-        *("began_ns", "is_adopted", "is_over", "is_unwanted", "member", "on_end", "pid"),
+        *("began_ns", "cgroup", "is_adopted", "is_over", "is_unwanted", "member", "on_end", "pid"),
         *("record", "run_id", "stage", "stopped_for", "task", "timer", "watched"),
     )
 
@@ -93,6 +95,8 @@ class Run:
         """Its first process has ended; others of its group may be there while it is stopped."""
         self.watched = -1
         """The pidfd of the process whose end is waited for."""
+        self.cgroup: Cgroup | None = None
+        """The one it has for itself, with what has left its process group."""
         self.timer: Timer | None = None
         self.on_end: list[Callable[[Ended], None]] = []
         """Called with its end, besides the history."""

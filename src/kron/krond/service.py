@@ -12,6 +12,8 @@ from kron.console.program import RESTARTED
 from kron.core.errors import Code, KronError
 from kron.jobs.configuration import SYSTEM_DIRECTORY, Configuration, default_paths, load
 from kron.krond.background import Background, Foreground
+from kron.krond.cgroup_limits import with_limits_checked
+from kron.krond.cgroups import take_delegated
 from kron.krond.control.server import check_socket
 from kron.krond.daemon import Daemon
 from kron.krond.follower import Follower
@@ -80,17 +82,26 @@ class _Service:
             note_output_dir(settings.outputs.directory, store.directory.descriptor)
             self._journal = journal = _journal(settings)
             open_files = _limits(settings)
+            cgroups = take_delegated()
+            if cgroups is not None:
+                stack.callback(cgroups.close)
+            with_limits_checked(configuration, cgroups).checked()
             clock, timers, poller, processes = Clock(), Timers(), Poller(), Processes()
             captures = Captures(settings.outputs, journal, clock, timers, poller, processes)
             stack.callback(captures.close)
-            surroundings = Surroundings(_own_environment(), open_files, captures)
+            surroundings = Surroundings(_own_environment(), open_files, captures, cgroups)
             history = History(store.directory, journal, clock, timers)
             stack.callback(history.close)
             host = Host(
                 *(store, journal, surroundings, clock, WallTimer(), timers, poller, processes),
                 history=history,
+                cgroups=cgroups,
             )
-            daemon = Daemon(settings, lambda: read_configuration(settings), host, notifier)
+
+            def read() -> Configuration:
+                return with_limits_checked(read_configuration(settings), cgroups)
+
+            daemon = Daemon(settings, read, host, notifier)
             if JobSource.CRON in settings.sources:
                 from kron.jobs.crontab.host import watched
 

@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 
 from kron.core.duration import SECOND_NS
-from kron.core.errors import Code, KronError, quoted
 from kron.core.instant import LAST_S, optional_text, to_text
 from kron.core.policy import Concurrency
 from kron.engine.actions import Outcome
@@ -26,6 +25,7 @@ from kron.krond.conclusions import Conclusions
 from kron.krond.evidence import Search
 from kron.krond.fresh_runs import FreshRuns
 from kron.krond.host import Host
+from kron.krond.leftovers import Leftover
 from kron.krond.member import HostMember
 from kron.krond.process.failure import StartError
 from kron.krond.run import PendingRun, Run
@@ -99,12 +99,7 @@ class ProcessStarter:
         """A run outside any period. The job's concurrency holds for it too."""
         concurrency = job.entry.schedule.policy.concurrency
         if job.active_run and concurrency is Concurrency.FORBID:
-            name = quoted(job.entry.name)
-            if job.runs:
-                message = f"a run of {name} is going on, and concurrency is forbid"
-                raise KronError(Code.CONTROL, message, fix="wait for its end, or stop it")
-            message = f"a run of {name} waits for {job.pending[-1].waits_for}"
-            raise KronError(Code.CONTROL, message, fix="it starts by itself")
+            raise job.forbidden()
         replaces = bool(job.active_run) and concurrency is Concurrency.REPLACE
         record = RunRecord(os.urandom(10).hex(), None, None, boot_id=self._host.processes.boot_id())
         pending = PendingRun(job, record, replaces=replaces)
@@ -145,13 +140,13 @@ class ProcessStarter:
         """It is the run's turn, unless it is done. First stop those that it replaces."""
         if pending.is_done:
             return
-        if not (pending.replaces and job.runs):
+        if not (pending.replaces and (job.runs or job.leftovers)):
             self._line.append(pending)
             return
         if pending.deadline is not None:
             pending.deadline.cancel()
             pending.deadline = None
-        pending.blockers = list(job.runs)
+        pending.blockers = [*job.leftovers, *job.runs]
         self._wait(pending, REPLACING)
         for run in pending.blockers:
             self._host.journal.of_job(
@@ -161,7 +156,10 @@ class ProcessStarter:
                 old_job=run.run_id,
                 new_job=pending.run_id,
             )
-            self._supervisor.stop(run, f"replaced by run {pending.run_id}")
+            if isinstance(run, Run):
+                self._supervisor.stop(run, f"replaced by run {pending.run_id}")
+            else:
+                self._supervisor.leftovers.stop(run)
 
     def give_up(self, job: HostMember, pending: PendingRun, outcome: Outcome, reason: str) -> None:
         self._forget(pending)
@@ -279,12 +277,16 @@ class ProcessStarter:
         Its resources are free as well: one of those that lacked some tries again.
         """
         self._line.extendleft(reversed(self._slots.leave(run.run_id)))
-        for pending in run.member.pending:
-            if run in pending.blockers:
-                pending.blockers.remove(run)
+        self.unblock(run.member, run)
+        self._shortage.run_ended()
+
+    def unblock(self, job: HostMember, ended: Run | Leftover) -> None:
+        """A run of the job, or what it has left behind, has ended. What replaces it may start."""
+        for pending in job.pending:
+            if ended in pending.blockers:
+                pending.blockers.remove(ended)
                 if not pending.blockers:
                     self._line.append(pending)
-        self._shortage.run_ended()
 
     def check_deadlines(self) -> None:
         """The clock was set: give up on what is too late by it."""

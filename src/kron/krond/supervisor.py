@@ -1,8 +1,8 @@
 """The supervisor: watches runs, stops those that take too long, and says how each one ended.
 
-A run is a session of its own with one process group. To stop it is to stop the group: TERM, the
-grace of its job, KILL. Until then its first process is not reaped, so that its pid, which is the
-group's number, cannot become that of another process.
+A run is a session of its own with one process group. To stop it is to stop the group, and whatever
+else is in its cgroup, if it has one: TERM, the grace of its job, KILL. Until then its first process
+is not reaped, so that its pid, which is the group's number, cannot become that of another process.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from kron.core.duration import SECOND_NS, format_duration
 from kron.core.instant import optional_text
 from kron.jobs.entry import Entry
 from kron.krond.host import Host
+from kron.krond.leftovers import Leftover, Leftovers
 from kron.krond.member import HostMember
+from kron.krond.process.cgroup import NO_USAGE, Usage, is_watched_populated
 from kron.krond.result import signal_name
 from kron.krond.run import Run, Stage
 from kron.krond.state.record import Ended, RunRecord
@@ -33,15 +35,21 @@ class Supervisor:
     """
 
     def __init__(
-        self, host: Host, on_end: Callable[[Run, Ended, Callable[[], None]], None]
+        self,
+        host: Host,
+        on_end: Callable[[Run, Ended, Callable[[], None]], None],
+        on_leftover_gone: Callable[[Leftover], None],
     ) -> None:
         self.runs: dict[str, Run] = {}
+        self.leftovers = Leftovers(host, on_leftover_gone)
         self._host = host
         self._on_end = on_end
 
     def watch(self, run: Run) -> None:
         self.runs[run.run_id] = run
         run.member.runs.append(run)
+        if self._host.cgroups is not None:
+            run.cgroup = self._host.cgroups.of(run.member.entry.identity, run.run_id)
         timeout_ns = run.task.timeout_ns
         if timeout_ns is not None:
             run.timer = self._host.timers.at(
@@ -109,7 +117,9 @@ class Supervisor:
         if is_timeout:
             self._log_timeout(run, signal.SIGKILL)
         self._signal(run, signal.SIGKILL)
-        if run.is_over:  # only others of its group were left
+        if run.cgroup is not None:
+            run.cgroup.kill()
+        if run.is_over:  # only others of its group or cgroup were left
             self._unwatch(run)
             self._finish(run)
 
@@ -124,6 +134,8 @@ class Supervisor:
         )
 
     def _signal(self, run: Run, number: signal.Signals) -> None:
+        if run.cgroup is not None and number is not signal.SIGKILL:
+            run.cgroup.signal(number, except_group=run.pid)
         processes = self._host.processes
         if (
             run.is_adopted
@@ -159,13 +171,29 @@ class Supervisor:
     def _process_ended(self, run: Run) -> None:
         self._unwatch(run)
         run.is_over = True
-        if run.stage is Stage.ASKED and any(
-            self._watch_process(run, pid)
-            for pid in self._host.processes.members(run.pid)
-            if pid != run.pid
-        ):
-            return  # the rest of its group has the rest of the grace
+        if run.stage is Stage.ASKED and self._watch_rest(run):
+            return  # the rest of its group or cgroup has the rest of the grace
         self._finish(run)
+
+    def _watch_rest(self, run: Run) -> bool:
+        """Wait for the others of a run that is being stopped. False: it has no others."""
+        if run.cgroup is None:
+            others = (pid for pid in self._host.processes.members(run.pid) if pid != run.pid)
+            return any(self._watch_process(run, pid) for pid in others)
+        try:
+            run.watched = run.cgroup.watch()
+        except OSError:
+            return False  # it was removed, or too many files are open
+        self._host.poller.add(run.watched, select.EPOLLPRI, lambda _: self._look_at_rest(run))
+        if is_watched_populated(run.watched):
+            return True
+        self._unwatch(run)
+        return False
+
+    def _look_at_rest(self, run: Run) -> None:
+        if not is_watched_populated(run.watched):
+            self._unwatch(run)
+            self._finish(run)
 
     def _finish(self, run: Run) -> None:
         if run.timer is not None:
@@ -173,16 +201,36 @@ class Supervisor:
         exit_code, number = (None, None) if run.is_adopted else self._host.processes.reap(run.pid)
         del self.runs[run.run_id]
         run.member.runs.remove(run)
-        reason = "; ".join(filter(None, (run.stopped_for, UNSEEN if run.is_adopted else "")))
+        killed_for, usage, left = "", NO_USAGE, 0
+        if run.cgroup is not None:
+            usage = run.cgroup.usage()
+            if not run.stopped_for and exit_code != 0:
+                killed_for = run.cgroup.why_killed()
+            left = self.leftovers.keep(run.member, run.run_id, run.cgroup)
+            if run.stage is Stage.KILLED:
+                left = 0  # they are dying
+        why = (run.stopped_for, killed_for, UNSEEN if run.is_adopted else "")
+        reason = "; ".join(filter(None, why))
         ended = run.record.ended(
             reason, ended_ns=self._host.clock.now_ns(), exit_code=exit_code, signal=number
         )
         entry = run.member.entry  # a reload before it is logged changes nothing about it
         seconds = round((self._host.clock.monotonic_ns() - run.began_ns) / SECOND_NS, 3)
-        self._on_end(run, ended, lambda: log_end(self._host.journal, entry, ended, seconds))
+        if self._host.history is not None:
+            self._host.history.used(run.run_id, usage)
+        self._on_end(
+            run, ended, lambda: log_end(self._host.journal, entry, ended, seconds, usage, left)
+        )
 
 
-def log_end(journal: Journal, entry: Entry, ended: Ended, seconds: float | None = None) -> None:
+def log_end(
+    journal: Journal,
+    entry: Entry,
+    ended: Ended,
+    seconds: float | None = None,
+    usage: Usage = NO_USAGE,
+    left: int = 0,
+) -> None:
     journal.of_job(
         Event.EXITED,
         entry,
@@ -193,4 +241,7 @@ def log_end(journal: Journal, entry: Entry, ended: Ended, seconds: float | None 
         signal=None if ended.signal is None else signal_name(ended.signal),
         seconds=seconds,
         reason=ended.reason or None,
+        cpu_seconds=usage.cpu_seconds,
+        peak_memory=usage.peak_bytes,
+        left=left or None,
     )

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from kron.core.instant import to_datetime, to_text
 from kron.jobs.task import CLEAN_PATH, DEFAULT_SHELL, Destination, Output, Task
+from kron.krond.cgroups import Cgroups
 from kron.krond.output.captures import Capture, Captures
 from kron.krond.output.names import OutputName, directory_name
 from kron.krond.output.wire import Delivery, Sink, Stream
@@ -37,6 +38,7 @@ class Surroundings:
         environment: Mapping[bytes, bytes],
         open_files: tuple[int, int] | None,
         captures: Captures | None = None,
+        cgroups: Cgroups | None = None,
     ) -> None:
         # A krond that is itself a run has these, and a manual run of its own has none.
         self._environment = {
@@ -45,18 +47,27 @@ class Surroundings:
         self._open_files = open_files
         self._env_files = EnvFiles()
         self._captures = captures
+        self._cgroups = cgroups
         self._outputs = captures.settings if captures else OutputSettings()
         self._null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
 
     def start(self, pending: PendingRun, proof: str, now_s: int) -> tuple[int, list[int]]:
         """Start the process of a run: its pid, and those of the loggers that serve it."""
-        task = pending.member.entry.task
+        entry = pending.member.entry
+        task = entry.task
         account = find_account(task.user, task.group)
+        cgroup = None
+        if self._cgroups is not None:
+            cgroup = self._cgroups.make(entry.identity, pending.run_id, task)
         streams = _Streams(pending, account, now_s, self._null, self._outputs)
         try:
             stdin, stdout, stderr = streams.open()
             env = self._environment_of(pending, account, now_s)
-            what = Launch(task, env, proof, account, stdin, stdout, stderr, self._open_files)
+            what = Launch(
+                *(task, env, proof, account, stdin, stdout, stderr),
+                open_files=self._open_files,
+                cgroup=cgroup,
+            )
             pid = launch(what)
             if self._captures and (capture := streams.capture(self._captures.now_ns())):
                 self._captures.add(capture)
@@ -64,6 +75,8 @@ class Surroundings:
             return pid, streams.loggers
         except StartError as error:
             error.loggers = streams.loggers
+            if cgroup is not None:
+                cgroup.remove()
             raise
         finally:
             streams.close()

@@ -112,7 +112,10 @@ class Event(StrEnum):
     MANUAL_RUN = "manual_run controller INFO namespace name run_id"
     WAITING = f"waiting executor INFO {_RUN} reason"
     STARTED = f"started executor INFO {_RUN} pid chosen?"
-    EXITED = f"exited executor INFO,WARN {_RUN} exit_code? signal? seconds? reason?"
+    EXITED = (
+        f"exited executor INFO,WARN {_RUN} exit_code? signal? seconds? reason? "
+        "cpu_seconds? peak_memory? left?"
+    )
     NOT_RETRIED = f"not_retried executor WARN {_RUN} reason"
     TIMEOUT = f"timeout executor WARN {_RUN} timeout signal"
     ADOPTED = f"adopted reconciler INFO {_RUN} pid"

@@ -97,6 +97,8 @@ def _doing(row: dict[str, Any]) -> str:
         f"{'stopping' if run['stopping'] else 'running'} (pid {run['pid']})"
         for run in row["active"]
     ]
+    if left := sum(leftover["processes"] for leftover in row["left_behind"]):
+        words.append(f"left behind {left} process{'' if left == 1 else 'es'}")
     words += [f"waits: {pending['reason'].partition(': ')[0]}" for pending in row["waiting"]]
     if row["clock_behind"]:
         words.append("waits for the clock (krond forget)")

@@ -28,6 +28,7 @@ _ADDED_TO_JOB: dict[str, object] = {
     "at_boot": False,
     **dict.fromkeys(("last_success", "failed", "missed")),
     **dict.fromkeys(("stdout", "stderr"), "inherit"),
+    "left_behind": (),
 }
 """What the first version of krond did not say of itself and of a job. It kept no output,
 and had no `@reboot`."""

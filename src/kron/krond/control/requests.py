@@ -159,6 +159,10 @@ def job_status(member: HostMember) -> dict[str, object]:
             }
             for run in member.runs
         ],
+        "left_behind": [
+            {"run_id": leftover.run_id, "processes": len(leftover.cgroup.processes())}
+            for leftover in member.leftovers
+        ],
         "waiting": [
             {
                 "run_id": pending.run_id,

@@ -33,6 +33,7 @@ class StartStage(Enum):
 
     PROCESS = "no process can be made: {why}"
     SESSION = "it cannot have a session of its own: {why}"
+    CGROUP = "it cannot enter its cgroup: {why}"
     PROOF = "its proof cannot be written: {why}"
     DESCRIPTORS = "its input and output cannot be set up: {why}"
     LIMITS = "its limits cannot be set: {why}"

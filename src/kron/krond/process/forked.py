@@ -52,6 +52,7 @@ _KERNEL_NAMES = {
     LimitedResource.AS: resource.RLIMIT_AS,
     LimitedResource.CORE: resource.RLIMIT_CORE,
 }
+_BEFORE_PROOF = (StartStage.PROCESS, StartStage.SESSION, StartStage.CGROUP, StartStage.PROOF)
 _unreaped: list[int] = []
 
 
@@ -95,6 +96,8 @@ def _steps(what: Launch, argv: list[bytes], sources: tuple[int, ...]) -> Iterato
     umask = what.task.umask if what.task.umask is not None else _own_umask()
     early, late = _limits(what)
     yield StartStage.SESSION, os.setsid
+    if what.cgroup is not None:
+        yield StartStage.CGROUP, what.cgroup.enter
     yield StartStage.PROOF, lambda: _leave_proof(what.proof)
     yield StartStage.DESCRIPTORS, lambda: _take_descriptors(sources)
     yield from early
@@ -219,7 +222,7 @@ def _await(pid: int, reading: int) -> None:
     with suppress(ChildProcessError):  # if the parent of krond ignored SIGCHLD
         os.waitpid(pid, 0)  # it is about to exit
     stage = StartStage[name]
-    left_proof = stage not in (StartStage.PROCESS, StartStage.SESSION, StartStage.PROOF)
+    left_proof = stage not in _BEFORE_PROOF
     raise NotStarted(stage, int(number), left_proof=left_proof)
 
 

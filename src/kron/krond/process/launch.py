@@ -15,6 +15,7 @@ from kron.core.frozen import Frozen
 from kron.jobs.task import Task
 from kron.krond.process import forked, spawned
 from kron.krond.process.account import Account
+from kron.krond.process.cgroup import Cgroup
 from kron.krond.process.child import as_bytes, seal, sources
 from kron.krond.process.failure import PASSING, NotStarted, StartError, StartStage, reason
 
@@ -32,6 +33,8 @@ class Launch(Frozen):
     stderr: int
     open_files: tuple[int, int] | None = None
     """The soft and hard limit of open files, unless the task has another. None: krond's own."""
+    cgroup: Cgroup | None = None
+    """The cgroup to run in. None: krond's own."""
 
 
 def launch(what: Launch) -> int:

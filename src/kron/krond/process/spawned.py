@@ -1,8 +1,8 @@
 """The fast way to start a process: posix_spawn, for a run with krond's own user and limits.
 
 The child shares krond's memory until its program begins, so a big krond costs nothing. posix_spawn
-cannot set the directory, the umask and the limit of open files: krond changes its own and restores
-them at once. It has one thread, so no other code is affected.
+cannot set the directory, the umask, the limit of open files and the cgroup: krond changes its own
+and restores them at once. It has one thread, so no other code is affected.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ def suits(what: Launch, sources: tuple[int, ...] = ()) -> bool:
         what.account is None
         and not what.task.limits
         and what.task.nice is None
+        # krond does not enter a cgroup whose limits might hit it.
+        and not what.task.cgroup_limits
         # The proof is made with the run's umask, and krond still has to write to it.
         and (what.task.umask is None or not what.task.umask & PROOF_MODE)
         # A lowered hard limit, or an inaccessible directory of our own, could not be restored.
@@ -49,7 +51,7 @@ def spawn(what: Launch, argv: list[bytes], sources: tuple[int, ...]) -> int:
             resource.setrlimit(resource.RLIMIT_NOFILE, what.open_files)
         if what.task.umask is not None:
             own_umask = os.umask(what.task.umask)
-        return _spawn(what, argv, sources)
+        return _spawn_in_cgroup(what, argv, sources)
     finally:
         if own_umask is not None:
             os.umask(own_umask)
@@ -57,6 +59,20 @@ def spawn(what: Launch, argv: list[bytes], sources: tuple[int, ...]) -> int:
             resource.setrlimit(resource.RLIMIT_NOFILE, own_limit)
         if home is not None:
             _return_to(home)
+
+
+def _spawn_in_cgroup(what: Launch, argv: list[bytes], sources: tuple[int, ...]) -> int:
+    """A child is born in the cgroup of its parent, so that nothing it starts can be elsewhere."""
+    if what.cgroup is None:
+        return _spawn(what, argv, sources)
+    try:
+        what.cgroup.enter()
+    except OSError as error:
+        raise NotStarted(StartStage.CGROUP, error.errno or 0) from None
+    try:
+        return _spawn(what, argv, sources)
+    finally:
+        what.cgroup.leave()
 
 
 def _spawn(what: Launch, argv: list[bytes], sources: tuple[int, ...]) -> int:
