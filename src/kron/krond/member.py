@@ -99,7 +99,7 @@ class HostMember(TrackedJob[PendingRun]):
         self._become(ledger.replace(schedule=text, since_s=min(ledger.since_s, boot_s)))
 
     def skip_boot(self, now_s: int) -> None:
-        """If it runs at boot, then not in this one: it is not known to, or not from its begin."""
+        """If it runs at boot, let it wait for the next one."""
         boot_s = self.job.schedule.boot_s
         if boot_s is not None:
             ledger = self.ledger or Ledger(self.job.text, now_s)
