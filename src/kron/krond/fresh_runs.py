@@ -1,26 +1,55 @@
-"""Fresh runs: stored with their processes a second after they started, all of them together.
+"""Fresh runs: logged, watched and noted after they were started, so that no start waits for that.
 
-One that ends sooner is stored then; until then its proof has the process. So no start waits for
-that, and a short run costs no write.
+Their proofs have their processes from then on. A second later they are stored, all of them
+together; one that ends sooner is stored then, so a short run costs no write.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kron.core.duration import SECOND_NS
+from kron.core.instant import optional_text
 from kron.krond.host import Host
 from kron.krond.run import Run
+from kron.krond.state.errors import PersistenceError
 from kron.krond.state.writeback import WriteBack
+from kron.krond.supervisor import Supervisor
+from kron.logs.event import Event, Level
 
 STORED_AFTER_NS = SECOND_NS
 
 
 class FreshRuns:
-    def __init__(self, host: Host, writeback: WriteBack) -> None:
+    def __init__(self, host: Host, writeback: WriteBack, supervisor: Supervisor) -> None:
         self._host = host
         self._writeback = writeback
+        self._supervisor = supervisor
         self._runs: list[Run] = []
 
-    def add(self, run: Run) -> None:
+    def take_up(self, run: Run, loggers: Iterable[int]) -> None:
+        """Log a run that was started just now, watch it, and note which process it is."""
+        self._host.journal.of_job(
+            Event.STARTED,
+            run.member.entry,
+            at_ns=run.record.started_ns,
+            period=run.record.period,
+            run_id=run.run_id,
+            pid=run.pid,
+            chosen=optional_text(run.record.chosen_s),
+        )
+        self._supervisor.watch(run)
+        for logger in loggers:
+            self._supervisor.reap(logger)
+        run.record = run.record.replace(ticks=self._host.processes.start_ticks(run.pid))
+        try:
+            self._host.store.note_run(run.record)
+        except PersistenceError as error:
+            # The next krond would find it by its environment, so it is as good as noted.
+            self._host.journal.error("note the run", str(error), run.member.entry, level=Level.WARN)
+        self._store_later(run)
+
+    def _store_later(self, run: Run) -> None:
         if not self._runs:
             due_ns = self._host.clock.monotonic_ns() + STORED_AFTER_NS
             self._host.timers.at(due_ns, self._store)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from kron.core.duration import SECOND_NS
-from kron.core.instant import LAST_S, optional_text, to_text
+from kron.core.instant import LAST_S, to_text
 from kron.core.policy import Concurrency
 from kron.engine.actions import Outcome
 from kron.engine.ledger import Intent
@@ -73,7 +73,7 @@ class ProcessStarter:
         """The runs that were started just now, each with its loggers, and not logged yet."""
         self._unwatched = 0
         """How many processes those are. They are to be watched first."""
-        self._fresh = FreshRuns(host, writeback)
+        self._fresh = FreshRuns(host, writeback, supervisor)
         self._host = host
         self._writeback = writeback
         self._supervisor = supervisor
@@ -220,8 +220,7 @@ class ProcessStarter:
         finally:
             begun, self._begun, self._unwatched = self._begun, [], 0
             for run, loggers in begun:
-                self._take_up(run, loggers)
-                self._fresh.add(run)
+                self._fresh.take_up(run, loggers)
 
     def _start_line(self) -> None:
         held: list[PendingRun] = []
@@ -322,27 +321,6 @@ class ProcessStarter:
         self._forget(pending)
         if pending.nominal_s is not None and pending.attempt is None:
             pending.member.started(pending.nominal_s)
-
-    def _take_up(self, run: Run, loggers: Iterable[int]) -> None:
-        """Log a run that was started just now, watch it, and note which process it is."""
-        self._host.journal.of_job(
-            Event.STARTED,
-            run.member.entry,
-            at_ns=run.record.started_ns,
-            period=run.record.period,
-            run_id=run.run_id,
-            pid=run.pid,
-            chosen=optional_text(run.record.chosen_s),
-        )
-        self._supervisor.watch(run)
-        for logger in loggers:
-            self._supervisor.reap(logger)
-        run.record = run.record.replace(ticks=self._host.processes.start_ticks(run.pid))
-        try:
-            self._host.store.note_run(run.record)
-        except PersistenceError as error:
-            # The next krond would find it by its environment, so it is as good as noted.
-            self._host.journal.error("note the run", str(error), run.member.entry, level=Level.WARN)
 
     def _failed(self, pending: PendingRun, error: StartError) -> None:
         if error.for_good or pending.tries == 0:
