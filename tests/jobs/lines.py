@@ -71,6 +71,7 @@ def optional_fields() -> st.SearchStrategy[tuple[tuple[str, str], ...]]:
         free_texts().map(lambda text: "file:/" + _without_tokens(text)),
         st.sampled_from(["file:/var/log/{name}-%Y%m%d.log", "file:/l/{period}/%H%%", "file:/}"]),
     )
+    hooks = st.sampled_from(["/usr/bin/hook", "notify --page x", "https://hc.example.org/a?b=1"])
     accounts = st.sampled_from(["root", "www-data", "_apt", "1000", "a.b", "host$"])
     counts = st.one_of(st.just("unlimited"), st.integers(0, 10**18 - 1).map(str))
     sizes = st.one_of(
@@ -95,6 +96,10 @@ def optional_fields() -> st.SearchStrategy[tuple[tuple[str, str], ...]]:
         "stdout": outputs,
         "stderr": outputs,
         "output_limit": st.integers(2**10, 2**26).map(str),
+        **dict.fromkeys(("on_start", "on_success", "on_failure", "on_missed"), hooks),
+        "mail": st.sampled_from(["root", "ops@example.org,root"]),
+        "mail_on": st.sampled_from(["failure", "output", "always"]),
+        "mail_from": st.sampled_from(["krond", "krond@example.org"]),
         "limit_nofile": counts,
         "limit_nproc": counts,
         "limit_as": sizes,

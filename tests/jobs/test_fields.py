@@ -21,6 +21,7 @@ from kron.jobs.fields import (
     STRFTIME_TOKENS,
     plain_name,
 )
+from kron.jobs.hooks import HOOK_FIELDS, MailOn
 from kron.jobs.quoting import unquoted
 from kron.jobs.task import UNLIMITED, Destination, EnvFile, LimitedResource, Output
 from tests.soak import examples
@@ -97,6 +98,17 @@ VALID = [
     ("output_limit", "1K", 2**10),
     ("output_limit", "100000", 100_000),
     ("output_limit", "64M", 2**26),
+    ("on_start", "/usr/bin/hook", "/usr/bin/hook"),
+    ("on_success", "https://hc.example.org/a?create=1", "https://hc.example.org/a?create=1"),
+    ("on_success", "https://[2001:db8::1]:8443", "https://[2001:db8::1]:8443"),
+    ("on_failure", "http://127.0.0.1:8000/x", "http://127.0.0.1:8000/x"),
+    ("on_failure", "http://localhost/", "http://localhost/"),
+    ("on_missed", 'notify "a b"', 'notify "a b"'),
+    ("mail", "root", ("root",)),
+    ("mail", "ops@example.org,a+b@x, root", ("ops@example.org", "a+b@x", "root")),
+    ("mail_on", "failure", MailOn.FAILURE),
+    ("mail_on", "always", MailOn.ALWAYS),
+    ("mail_from", "krond@example.org", "krond@example.org"),
     ("limit_nofile", "1024", 1024),
     ("limit_nofile", "0", 0),
     ("limit_nofile", "unlimited", UNLIMITED),
@@ -137,6 +149,7 @@ COUNT = "is not a number, nor unlimited"
 RETRIES = "is not a number of retries from 0 to 100"
 SIZE = "is not a number of bytes, nor unlimited"
 NICE = "is not a niceness from -20 to 19"
+LONG_URL = f"https://x/{'y' * 2000}"
 SHELL = "is not true, nor the absolute path of a shell"
 
 INVALID = [
@@ -202,6 +215,24 @@ INVALID = [
     ("slots", "a,,b", "", "is not the name of a slot", ""),
     ("slots", "a=1", "a=1", "is not the name of a slot", ""),
     ("slots", "b,a,b", "b", "the slot b is named twice", "keep one of them"),
+    ("on_start", " ", " ", "the hook is empty", "an https URL"),
+    *(
+        ("on_success", url, url, "the URL is not encrypted", "write https")
+        for url in ("http://example.org/x", "http://127.0.0.1.example.org/")
+    ),
+    *(
+        ("on_failure", url, url, "this is not a URL that can be asked", "")
+        for url in ("https://u:p@x/y", "https://x/y#z", "https:///y")
+    ),
+    ("on_missed", "ftp://x", "ftp://x", 'a hook cannot be a URL of "ftp"', "write an https URL"),
+    ("on_missed", LONG_URL, LONG_URL, "the URL is longer than 2000", ""),
+    ("mail", "-f@x", "-f@x", '"-f@x" is not an address', "ops@example.org"),
+    ("mail", "a@x,b@", "b@", '"b@" is not an address', ""),
+    ("mail", "a@x\nBcc:b@y", "a@x\nBcc:b@y", "is not an address", ""),
+    ("mail", "<a@x>", "<a@x>", "is not an address", ""),
+    ("mail", ",", ",", "there is no address", ""),
+    ("mail_on", "never", "never", '"never" is not failure, output, always', ""),
+    ("mail_from", "a,b", "a,b", "a mail is from one address", ""),
     ("output_limit", "1023", "1023", OUTPUT_LIMIT, "stdout=discard"),
     ("output_limit", "65M", "65M", OUTPUT_LIMIT, "stdout=file:<path>"),
     ("output_limit", "unlimited", "unlimited", OUTPUT_LIMIT, ""),
@@ -302,7 +333,7 @@ def test_a_huge_value_is_quoted_short(key: str) -> None:
         (problem,) = error.problems
         assert len(problem.message) + len(problem.fix) < 500
     else:
-        assert key in ("command", "description")
+        assert key in ("command", "description", *HOOK_FIELDS)
 
 
 @examples(300)

@@ -16,6 +16,7 @@ from kron.engine.job import Job
 from kron.fuzzy.baseline import parse_schedule as parse_fuzzy_schedule
 from kron.jobs.entry import Entry
 from kron.jobs.fields import FIELDS
+from kron.jobs.hooks import Happening, Hooks, Mail, MailOn
 from kron.jobs.line import LineReader, compose
 from kron.jobs.quoting import join_words
 from kron.jobs.task import DEFAULT_GRACE_NS, Destination, LimitedResource, Output
@@ -67,6 +68,8 @@ def test_a_line_says_everything_about_a_job() -> None:
         'env=LANG=C env="GREETING=good morning" timeout=2h grace=30s '
         "retries=3 retry_delay=1m retry_within=1h slots=database,disk "
         "stdout=file:/var/log/{name}-%Y.log stderr=syslog output_limit=2M "
+        'on_start=/bin/a on_success=https://x/y on_failure="b \\"c d\\"" on_missed=e '
+        "mail=ops@example.org,root mail_on=output mail_from=krond "
         "limit_nofile=1024 limit_nproc=64 "
         'limit_as=512M limit_core=unlimited nice=-5 description="nightly \\"dump\\""'
     )
@@ -95,6 +98,8 @@ def test_a_line_says_everything_about_a_job() -> None:
         (LimitedResource.AS, 2**29),
         (LimitedResource.CORE, -1),
     )
+    mail = Mail(("ops@example.org", "root"), MailOn.OUTPUT, "krond")
+    assert task.hooks == Hooks("/bin/a", "https://x/y", 'b "c d"', "e", mail)
     assert task.stdin is None
     assert entry.job == Job(entry.identity, entry.schedule)
 
@@ -107,7 +112,7 @@ def test_what_a_line_leaves_out_is_as_krond_has_it() -> None:
     assert (task.retries, task.retry_delay_ns, task.retry_within_ns) == (0, 30 * 10**9, None)
     assert (task.stdout, task.stderr, task.output_limit) == (None, None, 2**20)
     assert (task.limits, task.slots) == ((), ())
-    assert (task.env_file, task.inherits_env) == (None, True)
+    assert (task.env_file, task.inherits_env, task.hooks) == (None, True, None)
     assert read(HEAD).description == ""
 
 
@@ -210,6 +215,12 @@ def test_a_random_line_says_what_it_was_made_from(line: Line) -> None:
     assert task.retry_delay_ns == kron.parse_duration(only("retry_delay", "30s"))
     assert (task.retry_within_ns or 0) == kron.parse_duration(only("retry_within", "0s"))
     assert task.output_limit == int(only("output_limit", str(2**20)))
+    hooks = task.hooks or Hooks()
+    for happening in Happening:
+        assert hooks.of(happening) == only(f"on_{happening}")
+    assert ",".join(hooks.mail.to if hooks.mail else ()) == only("mail")
+    if hooks.mail:
+        assert (hooks.mail.on, hooks.mail.sender) == (only("mail_on", "failure"), only("mail_from"))
     assert task.timeout_ns == (kron.parse_duration(only("timeout")) if only("timeout") else None)
     assert task.grace_ns == kron.parse_duration(only("grace", "10s"))
     assert [f"limit_{resource}" for resource, _ in task.limits] == [

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from kron.core.duration import parse_duration
 from kron.core.errors import Code, ParseError, is_showable, quoted
 from kron.core.frozen import Frozen
+from kron.jobs.hooks import read_addresses, read_hook, read_mail_on, read_sender
 from kron.jobs.task import (
     DEFAULT_SHELL,
     UNLIMITED,
@@ -293,6 +294,23 @@ FIELDS = {
             _read_output_limit,
             "16M",
             "how much of a run's output `keep` keeps: its beginning and its end; default 1M",
+        ),
+        LineField(
+            "on_start", read_hook, "/usr/bin/hook", "a command or an https URL for its start"
+        ),
+        LineField("on_success", read_hook, "https://hc.example.org/a", "for a run that succeeded"),
+        LineField("on_failure", read_hook, '"notify --page"', "for a run that did not succeed"),
+        LineField("on_missed", read_hook, "/usr/bin/hook", "for a period that had no run"),
+        LineField("mail", read_addresses, "ops@example.org", "mail to these addresses"),
+        LineField(
+            "mail_on",
+            read_mail_on,
+            "output",
+            "`failure` (default): a run failed, or a period was missed; `output`: a run has "
+            "printed something; `always`",
+        ),
+        LineField(
+            "mail_from", read_sender, "krond@example.org", "the sender; default: the run's user"
         ),
         LineField("limit_nofile", _read_count, "1024", "open files, or `unlimited`"),
         LineField("limit_nproc", _read_count, "64", "processes of the user, or `unlimited`"),

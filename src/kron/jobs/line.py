@@ -39,6 +39,7 @@ from kron.jobs.defaults import (
 )
 from kron.jobs.entry import Entry, read_schedule
 from kron.jobs.fields import CGROUP_FIELDS, FIELDS, LIMIT_FIELDS
+from kron.jobs.hooks import hooks_of
 from kron.jobs.quoting import quoted_value
 from kron.jobs.slots import SLOTS
 from kron.jobs.task import DEFAULT_GRACE_NS, DEFAULT_RETRY_DELAY_NS, Task
@@ -253,5 +254,6 @@ def _task(values: dict[str, Any]) -> Task:
         inherits_env=values.get("environment", True),
         limits=tuple(limits),
         cgroup_limits=tuple(cgroup_limits),
+        hooks=hooks_of(values),
         **alike,
     )

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from kron.core.duration import SECOND_NS
 from kron.core.frozen import Frozen
+from kron.jobs.hooks import Hooks
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """The search path for the program of a run whose environment has no PATH."""
@@ -127,3 +128,4 @@ class Task(Frozen):
     limits: tuple[tuple[LimitedResource, int], ...] = ()
     cgroup_limits: tuple[tuple[CgroupLimit, int], ...] = ()
     nice: int | None = None
+    hooks: Hooks | None = None

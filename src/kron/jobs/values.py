@@ -18,6 +18,7 @@ from kron.core.frozen import Frozen
 from kron.core.tokens import STRING, TOKEN, Token, as_string, past_all
 from kron.jobs.defaults import OF_ONE_JOB
 from kron.jobs.fields import FIELDS, REPEATABLE, REQUIRED
+from kron.jobs.hooks import HOOK_FIELDS, is_url
 from kron.jobs.quoting import split_words, unquoted
 
 TYPE_CHECKING = False
@@ -127,9 +128,12 @@ def read_fields(
     for required in () if is_defaults else REQUIRED:
         if required not in tried and f"{required}=" not in unread:
             problems.append(_missing(required, text))
+    shell = values.get("shell", default_shell)
     if "command" in values:
-        shell = values.get("shell", default_shell)
         values["argv"] = _argv(found["command"], shell, problems)
+    for key in HOOK_FIELDS:
+        if key in values and not is_url(values[key]):
+            _argv(found[key], shell, problems)  # it must split
     return values
 
 

@@ -13,7 +13,15 @@ import pytest
 from kron.krond.output.collector import Collector
 from kron.krond.output.retention import Retention
 from kron.krond.output.sinks import RunFile
-from kron.krond.output.wire import LONGEST, Delivery, Report, Sink, Stream
+from kron.krond.output.wire import (
+    LONGEST,
+    Closed,
+    Delivery,
+    Report,
+    Sink,
+    Stream,
+    unpacked_report,
+)
 
 
 class Feeder:
@@ -23,12 +31,13 @@ class Feeder:
         self.directory = directory
         self.control, self.its_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
-    def send(self, name: str, output: bytes) -> None:
+    def send(self, name: str, output: bytes, *, tail: int = 0) -> None:
         """Send a run that has printed this, and has ended."""
         reading, writing = os.pipe()
         os.write(writing, output)
         os.close(writing)
-        delivery = Delivery("", name, name, "", name, f"{name}.log", 2**20, (Stream(Sink.FILE),))
+        place = (name, f"{name}.log", 2**20)
+        delivery = Delivery("", name, name, "", *place, (Stream(Sink.FILE),), tail)
         socket.send_fds(self.control, [delivery.packed()], [reading])
         os.close(reading)
 
@@ -39,11 +48,14 @@ class Feeder:
         return (self.directory / name / f"{name}.log").read_bytes()
 
     def reports(self) -> list[Report]:
+        return [each for each in self.heard() if isinstance(each, Report)]
+
+    def heard(self) -> list[Report | Closed]:
         self.control.setblocking(False)
         found = []
         while True:
             try:
-                found.append(Report.unpacked(self.control.recv(LONGEST)))
+                found.append(unpacked_report(self.control.recv(LONGEST)))
             except BlockingIOError:
                 return found
 
@@ -109,3 +121,17 @@ def test_a_bug_of_the_collector_is_reported_with_its_traceback(
     (report,) = feeder.reports()
     assert "in _receive" in report.text
     assert "ValueError: a bug" in report.text
+
+
+def test_the_end_of_an_output_is_reported_once_it_is_complete(feeder: Feeder) -> None:
+    feeder.send("job", b"first line\nlast line\n", tail=10)
+    feeder.send("silent", b"", tail=10)
+    feeder.send("unwanted", b"printed\n")
+    feeder.control.shutdown(socket.SHUT_WR)
+    feeder.serve()
+    closed = {each.run_id: each for each in feeder.heard() if isinstance(each, Closed)}
+    path = f"{feeder.directory}/job/job.log"
+    assert closed == {
+        "job": Closed("job", path, 21, b"last line\n"),
+        "silent": Closed("silent", ""),
+    }

@@ -11,7 +11,13 @@ import os
 from contextlib import suppress
 from errno import EINVAL
 
-from kron.krond.output.layout import MARK_BYTES, left_out_mark, read_layout, ring_mark
+from kron.krond.output.layout import (
+    MARK_BYTES,
+    left_out_mark,
+    read_layout,
+    read_tail,
+    ring_mark,
+)
 
 CHUNK = 2**16
 """As much as a pipe holds."""
@@ -57,8 +63,10 @@ class CappedFile:
             return
         self._advance(taken)
 
-    def finish(self) -> None:
-        """Put the file into its last form and close it."""
+    def finish(self, wanted: int = 0) -> tuple[int, bytes]:
+        """Put the file into its last form and close it. Returns how much was printed, and the
+        `wanted` last bytes of that."""
+        tail = b""
         try:
             if self.lost and not self._is_final:
                 self._mention_loss()
@@ -66,10 +74,12 @@ class CappedFile:
                 self._put_in_order()
             elif not self._is_final:
                 os.ftruncate(self._descriptor, self._total)  # half of a line that did not fit
+            tail = read_tail(self._descriptor, self._run_id, wanted)[1] if wanted else b""
         except OSError as error:
             self.error = error.errno or 0
         finally:
             os.close(self._descriptor)
+        return self._total, tail
 
     def _copy(self, pipe: int) -> None:
         data = os.read(pipe, CHUNK)

@@ -13,21 +13,26 @@ import os
 import resource
 import select
 import socket
-import sys
 from array import array
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from errno import EAGAIN, EMFILE, ENOBUFS, ENOMEM, ETOOMANYREFS
 
-import kron
 from kron.console.report import many
 from kron.core.duration import SECOND_NS
 from kron.krond.backoff import Backoff
-from kron.krond.output.wire import LONGEST, MOST_DESCRIPTORS, Delivery, Report
+from kron.krond.output.wire import (
+    LONGEST,
+    MOST_DESCRIPTORS,
+    Closed,
+    Delivery,
+    Report,
+    unpacked_report,
+)
 from kron.krond.poller import Poller
-from kron.krond.process.child import seal, search_path, sources, spawn
 from kron.krond.process.failure import NotStarted
+from kron.krond.process.helper import spawn_helper
 from kron.krond.process.processes import Processes
 from kron.krond.settings import OutputSettings
 from kron.krond.state.record import Ended
@@ -46,12 +51,7 @@ OPERATION = "keep the output"
 FIRST_RETRY_NS = SECOND_NS // 10
 LONGEST_RETRY_NS = 60 * SECOND_NS
 _TRY_AGAIN = (EAGAIN, ENOBUFS, ENOMEM, ETOOMANYREFS)
-# Isolated and without site-packages: only this very kron, and a start in half the time.
-_PROGRAM = (
-    "import sys; sys.path.insert(0, sys.argv[2]); "
-    "from kron.krond.output.collector import main; main(*sys.argv[3:])"
-)
-_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(kron.__file__)))  # noqa: PTH100, PTH120
+_COLLECTOR = "kron.krond.output.collector"
 
 
 class Capture:
@@ -87,6 +87,8 @@ class Captures:
         self._journal = journal
         self._clock = clock
         self.now_ns = clock.now_ns
+        self.on_closed: Callable[[Closed], None] = lambda _: None
+        """Called when an output is complete of which krond wants to know that."""
         self._timers = timers
         self._poller = poller
         self._processes = processes
@@ -283,7 +285,10 @@ class Captures:
         """Log what a collector says."""
         with suppress(BlockingIOError):
             while data := process.control.recv(LONGEST):
-                report = Report.unpacked(data)
+                report = unpacked_report(data)
+                if isinstance(report, Closed):
+                    self.on_closed(report)
+                    continue
                 if report.name or report.text not in self._said:
                     self._log(report)
                 if not report.name:
@@ -345,7 +350,9 @@ class _Process:
         # krond keeps its copy of that end, to see what was not taken and to take it back.
         try:
             self.control.setblocking(False)
-            self.pid = _spawn(settings, self._its_end.fileno())
+            kept = (settings.directory, str(settings.most), str(settings.age_s))
+            its_end = self._its_end.fileno()
+            self.pid = spawn_helper("krond-output", _COLLECTOR, *kept, control=its_end)
         except BaseException:
             self.close()
             raise
@@ -377,21 +384,6 @@ class _Process:
             return None
         descriptors = [each for _, _, part in parts for each in array("i", part)]
         return Delivery.unpacked(data), descriptors, not flags & socket.MSG_CTRUNC
-
-
-def _spawn(settings: OutputSettings, control: int) -> int:
-    seal()
-    words = (
-        *(sys.executable, "-I", "-S", "-c", _PROGRAM, "krond-output", _ROOT),
-        *(settings.directory, str(settings.most), str(settings.age_s)),
-    )
-    nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
-    try:
-        with sources(control, nowhere, 2) as descriptors:
-            path = {b"PATH": search_path(os.environb)}
-            return spawn(os.fsencode(words[0]), list(map(os.fsencode, words)), path, descriptors)
-    finally:
-        os.close(nowhere)
 
 
 def _most_held() -> int:

@@ -19,7 +19,7 @@ from kron.core.frozen import Frozen
 from kron.krond.output.journald import JournalSink
 from kron.krond.output.retention import Retention, Sweeper
 from kron.krond.output.sinks import Nowhere, Relay, RunFile, SinkBase
-from kron.krond.output.wire import LONGEST, MOST_DESCRIPTORS, Delivery, Report, Sink
+from kron.krond.output.wire import LONGEST, MOST_DESCRIPTORS, Closed, Delivery, Report, Sink
 
 CONTROL = 0
 """The descriptor of its connection to krond."""
@@ -114,6 +114,8 @@ class Collector:
             self._report_loss(flow.delivery, lost)
         if isinstance(sink, RunFile) and sink.is_made:
             self._sweeper.sweep(flow.delivery.directory)
+        if isinstance(sink, RunFile) and flow.delivery.tail:
+            self._report(sink.closed)
 
     def _give_up(self, flow: _Flow, descriptor: int, error: Exception) -> None:
         """Drop the rest of an output that cannot be served: its run must neither wait nor fail."""
@@ -168,7 +170,7 @@ class Collector:
         text = f"run {delivery.run_id}: {text}"
         self._report(Report(text, delivery.namespace, delivery.job, delivery.period or None))
 
-    def _report(self, report: Report) -> None:
+    def _report(self, report: Report | Closed) -> None:
         with suppress(OSError):  # krond is busy or gone
             self._control.send(report.packed(), socket.MSG_DONTWAIT)
 

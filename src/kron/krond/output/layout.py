@@ -80,6 +80,13 @@ def read_layout(descriptor: int, run_id: str) -> Layout:
     return Layout(size, tail_at=size)
 
 
+def read_tail(descriptor: int, run_id: str, wanted: int) -> tuple[int, bytes]:
+    """How much the run has printed, and the `wanted` last bytes of that, as far as kept."""
+    layout = read_layout(descriptor, run_id)
+    places = layout.places(max(layout.total - wanted, 0))
+    return layout.total, b"".join(os.pread(descriptor, length, at) for at, length in places)
+
+
 def left_out_mark(run_id: str, left_out: int) -> bytes:
     return _padded(_LEFT_OUT.format(left_out, run_id[:_RUN_ID]))
 

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 
 from kron.krond.output.capped_file import CHUNK, CappedFile
 from kron.krond.output.directory import made_directory, open_for_writing
-from kron.krond.output.wire import Delivery
+from kron.krond.output.wire import Closed, Delivery
 
 
 class SinkBase(ABC):
@@ -45,6 +45,8 @@ class RunFile(SinkBase):
         self._file: CappedFile | None = None
         self._error = ""
         self._dropped = 0
+        self.closed = Closed(delivery.run_id, "")
+        """What krond wants to know, after `finish`."""
 
     @property
     def is_made(self) -> bool:
@@ -61,14 +63,15 @@ class RunFile(SinkBase):
         self._file.take(pipe)
 
     def finish(self) -> str:
+        where = f"{self._path}/{self._delivery.directory}/{self._delivery.file}"
         if self._file is not None:
-            self._file.finish()
+            total, tail = self._file.finish(self._delivery.tail)
+            self.closed = self.closed.replace(path=where, total=total, tail=tail)
             if self._file.lost:
                 self._dropped += self._file.lost
                 self._error = os.strerror(self._file.error)
         if not self._dropped:
             return ""
-        where = f"{self._path}/{self._delivery.directory}/{self._delivery.file}"
         return f"{self._dropped} bytes of its output are not in {where}: {self._error}"
 
     def _opened(self) -> CappedFile:

@@ -43,16 +43,19 @@ class Delivery(Frozen):
     file: str
     limit: int
     streams: tuple[Stream, ...]
+    tail: int = 0
+    """How much of its end krond wants to have when it is complete; 0: krond need not know."""
 
     def packed(self) -> bytes:
         streams = [[stream.sink, stream.is_error] for stream in self.streams]
         job = [self.namespace, self.job, self.run_id, self.period]
-        return json.dumps([*job, self.directory, self.file, self.limit, streams]).encode()
+        place = [self.directory, self.file, self.limit]
+        return json.dumps([*job, *place, streams, self.tail]).encode()
 
     @classmethod
     def unpacked(cls, data: bytes) -> Delivery:
         row = json.loads(data)
-        row[-1] = tuple(Stream(Sink(sink), is_error) for sink, is_error in row[-1])
+        row[-2] = tuple(Stream(Sink(sink), is_error) for sink, is_error in row[-2])
         return cls(*row)
 
 
@@ -67,6 +70,23 @@ class Report(Frozen):
     def packed(self) -> bytes:
         return json.dumps([self.text, self.namespace, self.name, self.period]).encode()
 
-    @classmethod
-    def unpacked(cls, data: bytes) -> Report:
-        return cls(*json.loads(data))
+
+class Closed(Frozen):
+    """The file of a run is complete."""
+
+    run_id: str
+    path: str
+    """'' if the run printed nothing, so that it has no file."""
+    total: int = 0
+    """How much it has printed."""
+    tail: bytes = b""
+    """The end of it."""
+
+    def packed(self) -> bytes:
+        return json.dumps([self.run_id, self.path, self.total]).encode() + b"\n" + self.tail
+
+
+def unpacked_report(data: bytes) -> Report | Closed:
+    head, is_closed, tail = data.partition(b"\n")
+    row = json.loads(head)
+    return Closed(*row, tail) if is_closed else Report(*row)

@@ -1,0 +1,36 @@
+"""A helper: a program of krond's own that works beside it, so that krond's loop never waits.
+
+It has a session of its own, a socket to krond as its standard input, and no other output than
+krond's standard error. It must end by itself when krond closes the socket.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+
+import kron
+from kron.krond.process.child import seal, search_path, sources, spawn
+
+# Isolated and without site-packages: only this very kron, and a start in half the time.
+_PROGRAM = "import sys; sys.path.insert(0, sys.argv[2]); from {} import main; main(*sys.argv[3:])"
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(kron.__file__)))  # noqa: PTH100, PTH120
+
+
+def spawn_helper(
+    title: str, module: str, *arguments: str, control: int, env: Mapping[bytes, bytes] | None = None
+) -> int:
+    """The pid of a helper whose `main` is in `module`; `title` shows what it is in a list of
+    processes. `NotStarted` or `OSError`: there is none."""
+    seal()
+    program = _PROGRAM.format(module)
+    words = (sys.executable, "-I", "-S", "-c", program, title, _ROOT, *arguments)
+    nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        with sources(control, nowhere, 2) as descriptors:
+            variables = {b"PATH": search_path(os.environb), **(env or {})}
+            argv = list(map(os.fsencode, words))
+            return spawn(argv[0], argv, variables, descriptors)
+    finally:
+        os.close(nowhere)
