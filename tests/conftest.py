@@ -43,6 +43,7 @@ HEAVY = {
             "daemon",
             "disk",
             "history",
+            "hooks",
             "kill",
             "load",
             "logs",

@@ -65,7 +65,8 @@ class Daemon:
         self._notifier = notifier
         self._clock = host.clock
         host.poller.add(host.timer.fileno(), select.EPOLLIN, lambda _: self._timer_fired())
-        self._writeback = writeback = WriteBack(host.store, host.processes.boot_id(), host.history)
+        boot_id = host.processes.boot_id()
+        self._writeback = writeback = WriteBack(host.store, boot_id, host.history, host.notices)
         self.supervisor = Supervisor(host, self._run_ended, self._leftover_gone)
         self._work = work = Work(host.clock)
         hold_s = 0 if settings.is_once else settings.clock_hold_s
@@ -129,6 +130,8 @@ class Daemon:
             on_ready()
             while not self._is_done():
                 self.turn()
+            if self._host.notices is not None:
+                self._host.notices.finish(self.turn, is_stopping=self.is_stopping)
             self._end()
         finally:
             control.close()

@@ -67,6 +67,8 @@ class HostEnrolment:
 
     def begin(self, configuration: Configuration, now_ns: int) -> None:
         """Take up the jobs and what is left of their runs, and start what is due."""
+        if self._host.notices is not None:
+            self._host.notices.find_left()  # before anything happens to a run
         self._starter.resize(configuration.slots)
         entries = list(configuration.entries)
         loaded = self._host.store.load_all(entry.identity for entry in entries)
@@ -117,6 +119,8 @@ class HostEnrolment:
         if self._writeback.flush():
             self._boot.serve()
         self._drop_expired_history()
+        if self._host.notices is not None:
+            self._host.notices.send_left(self._roster.entry)
 
     def change(self, configuration: Configuration, now_ns: int) -> dict[str, int]:
         """Let a new configuration take effect, from the next period on; count what it changes.

@@ -11,8 +11,10 @@ from collections.abc import Iterable
 from kron.core.duration import SECOND_NS
 from kron.core.instant import optional_text
 from kron.krond.host import Host
+from kron.krond.member import HostMember
 from kron.krond.run import Run
 from kron.krond.state.errors import PersistenceError
+from kron.krond.state.record import RunRecord
 from kron.krond.state.writeback import WriteBack
 from kron.krond.supervisor import Supervisor
 from kron.logs.event import Event, Level
@@ -26,6 +28,17 @@ class FreshRuns:
         self._writeback = writeback
         self._supervisor = supervisor
         self._runs: list[Run] = []
+
+    def announce(self, runs: Iterable[tuple[HostMember, RunRecord]]) -> None:
+        """Let people know of starts. The runs are noted after that, so no krond can miss one."""
+        if self._host.notices is not None:
+            self._host.notices.started((job.entry, record) for job, record in runs)
+
+    def announce_found(self, job: HostMember, record: RunRecord) -> None:
+        """The same for a run that was found, if it was not noted: its krond may have been killed
+        before it let anybody know."""
+        if record.pid is None and self._host.store.noted_run(record.run_id) is None:
+            self.announce([(job, record)])
 
     def take_up(self, run: Run, loggers: Iterable[int]) -> None:
         """Log a run that was started just now, watch it, and note which process it is."""

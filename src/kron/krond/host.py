@@ -5,6 +5,7 @@ from __future__ import annotations
 from kron.core.frozen import Frozen
 from kron.krond.cgroups import Cgroups
 from kron.krond.history.writer import History
+from kron.krond.notices.notices import Notices
 from kron.krond.poller import Poller
 from kron.krond.process.processes import Processes
 from kron.krond.state.store import StateStore
@@ -30,3 +31,5 @@ class Host(Frozen):
     """None: no history is kept."""
     cgroups: Cgroups | None = None
     """None: no cgroup is delegated to krond, so runs have none of their own."""
+    notices: Notices | None = None
+    """None: nobody hears of anything."""

@@ -37,6 +37,11 @@ class HostRoster(Roster[str, HostMember]):
         if not (member.runs or member.leftovers):
             self.retired.pop(member.entry.identity, None)
 
+    def entry(self, identity: str) -> Entry | None:
+        """The job of this identity; None if it is neither configured nor has runs left."""
+        member = self.get(identity) or self.retired.get(identity)
+        return None if member is None else member.entry
+
     def find(self, name: str) -> HostMember:
         """The one job called `name`, or whose `<path>:<name>` that is."""
         entries = (member.entry for member in self)

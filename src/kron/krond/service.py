@@ -19,6 +19,7 @@ from kron.krond.daemon import Daemon
 from kron.krond.follower import Follower
 from kron.krond.history.writer import History
 from kron.krond.host import Host
+from kron.krond.notices.notices import Notices
 from kron.krond.notify import NAMES, Notifier
 from kron.krond.output.captures import Captures
 from kron.krond.output_dir import note_output_dir
@@ -92,10 +93,14 @@ class _Service:
             surroundings = Surroundings(_own_environment(), open_files, captures, cgroups)
             history = History(store.directory, journal, clock, timers)
             stack.callback(history.close)
+            waits = (clock, timers, poller, processes)
+            notices = Notices(store.directory, journal, *waits, surroundings, captures)
+            stack.callback(notices.close)
             host = Host(
                 *(store, journal, surroundings, clock, WallTimer(), timers, poller, processes),
                 history=history,
                 cgroups=cgroups,
+                notices=notices,
             )
 
             def read() -> Configuration:

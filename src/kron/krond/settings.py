@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from kron.core.frozen import Frozen
 from kron.jobs.source import FileAccess
-from kron.jobs.task import Destination, Output
+from kron.jobs.task import Destination, Output, Task
 from kron.logs.event import Level
 from kron.logs.writer import Format
 from kron.runtime import DEFAULT_SLACK_S
@@ -41,11 +41,12 @@ class OutputSettings(Frozen):
     line that says `inherit`.
     """
 
-    def resolved(self, output: Output | None) -> Output:
-        """Where an output goes, by what its line says."""
+    def resolved(self, output: Output | None, task: Task) -> Output:
+        """Where an output of a task goes, by what its line says. To be mailed, it must be kept."""
         if output is not None and output.destination is not Destination.INHERIT:
             return output
-        return Output(Destination.KEEP if self.is_default else Destination.INHERIT)
+        is_kept = self.is_default or (output is None and task.mails_output)
+        return Output(Destination.KEEP if is_kept else Destination.INHERIT)
 
 
 class KrondSettings(Frozen):

@@ -184,12 +184,14 @@ class ProcessStarter:
         self.adopt_run(job, RunRecord(run.run_id, run.nominal_s, run.chosen_s))
 
     def adopt_run(self, job: HostMember, record: RunRecord) -> None:
+        self._fresh.announce_found(job, record)
         self._slots.hold(record.run_id, job)
         self._supervisor.adopt(job, record, self.search.pids[record.run_id])
 
     def conclude(self, job: HostMember, end: Conclude) -> None:
         record = RunRecord(end.intent.run_id, end.intent.nominal_s, end.intent.chosen_s)
         if end.outcome is Outcome.EXECUTED:
+            self._fresh.announce_found(job, record)
             self.conclusions.of_run(job, record, end.reason)
         else:
             self.conclusions.without_run(job, record, end.outcome, end.reason, end.yields_to)
@@ -219,6 +221,7 @@ class ProcessStarter:
             self._start_line()
         finally:
             begun, self._begun, self._unwatched = self._begun, [], 0
+            self._fresh.announce((run.member, run.record) for run, _ in begun)
             for run, loggers in begun:
                 self._fresh.take_up(run, loggers)
 

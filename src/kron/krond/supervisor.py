@@ -105,6 +105,7 @@ class Supervisor:
     def reap_strays(self) -> None:
         """As process 1 of a container krond inherits every orphan, and has to reap it."""
         own = {run.pid for run in self.runs.values()}
+        own |= self._host.notices.pids if self._host.notices is not None else set()
         for pid in self._host.processes.children():
             if pid not in own:
                 self._host.processes.reap_if_ended(pid)

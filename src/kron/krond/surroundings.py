@@ -13,17 +13,19 @@ from kron.jobs.task import CLEAN_PATH, DEFAULT_SHELL, Destination, Output, Task
 from kron.krond.cgroups import Cgroups
 from kron.krond.output.captures import Capture, Captures
 from kron.krond.output.names import OutputName, directory_name
+from kron.krond.output.tails import wanted_tail
 from kron.krond.output.wire import Delivery, Sink, Stream
 from kron.krond.process.account import Account, find_account
-from kron.krond.process.child import lifted
+from kron.krond.process.child import as_bytes, lifted
 from kron.krond.process.env_file import EnvFiles
 from kron.krond.process.failure import StartError
 from kron.krond.process.launch import Launch, launch
 from kron.krond.process.output import open_output, open_syslog
+from kron.krond.process.processes import HOOK_EVENT
 from kron.krond.run import PendingRun
 from kron.krond.settings import OutputSettings
 
-_OF_A_PERIOD = (b"KRON_PERIOD", b"KRON_CHOSEN", b"KRON_ATTEMPT")
+_OF_A_PERIOD = (b"KRON_PERIOD", b"KRON_CHOSEN", b"KRON_ATTEMPT", HOOK_EVENT)
 _PRIORITIES = {1: "cron.info", 2: "cron.err"}
 
 
@@ -81,17 +83,28 @@ class Surroundings:
         finally:
             streams.close()
 
+    def start_beside(self, task: Task, facts: Mapping[str, str], text: bytes, now_s: int) -> int:
+        """Start a process that serves a job without being a run of it: its pid.
+
+        Like a run it has the task's user, directory and variables. It gets the text as its input,
+        and its output is discarded.
+        """
+        account = find_account(task.user, task.group)
+        env = self._variables_of(task, account, now_s)
+        env |= {name.encode(): as_bytes(value) for name, value in facts.items()}
+        stdin = _kept_input(text)
+        try:
+            streams = (stdin, self._null, self._null)
+            return launch(Launch(task, env, "", account, *streams, self._open_files))
+        finally:
+            os.close(stdin)
+
     def _environment_of(
         self, pending: PendingRun, account: Account | None, now_s: int
     ) -> dict[bytes, bytes]:
         entry, record = pending.member.entry, pending.record
-        task = entry.task
-        inherited = self._environment if task.inherits_env else clean_environment(task, account)
-        variables = dict(inherited)
-        if task.env_file is not None:
-            variables.update(self._env_files.variables(task.env_file, account, now_s))
-        for name, value in task.env:
-            variables[os.fsencode(name)] = os.fsencode(value)
+        variables = self._variables_of(entry.task, account, now_s)
+        variables.pop(HOOK_EVENT, None)
         variables[b"KRON_RUN_ID"] = pending.run_id.encode()
         variables[b"KRON_JOB"] = entry.name.encode()
         if entry.task.retries and record.nominal_s is not None:
@@ -99,6 +112,15 @@ class Surroundings:
         if record.nominal_s is not None and record.chosen_s is not None:
             variables[b"KRON_PERIOD"] = to_text(record.nominal_s).encode()
             variables[b"KRON_CHOSEN"] = to_text(record.chosen_s).encode()
+        return variables
+
+    def _variables_of(self, task: Task, account: Account | None, now_s: int) -> dict[bytes, bytes]:
+        inherited = self._environment if task.inherits_env else clean_environment(task, account)
+        variables = dict(inherited)
+        if task.env_file is not None:
+            variables.update(self._env_files.variables(task.env_file, account, now_s))
+        for name, value in task.env:
+            variables[os.fsencode(name)] = os.fsencode(value)
         return variables
 
 
@@ -125,6 +147,25 @@ def _passwd(user: str, uid: int) -> pwd.struct_passwd:
         return pwd.getpwnam(user)
     except KeyError:
         return pwd.getpwuid(uid)
+
+
+def _kept_input(text: bytes) -> int:
+    """A file in memory with this text, to be read."""
+    try:
+        descriptor = os.memfd_create("stdin", os.MFD_CLOEXEC)
+    except OSError as error:
+        raise _no_input(error) from None
+    try:
+        os.write(descriptor, text)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+    except OSError as error:
+        os.close(descriptor)
+        raise _no_input(error) from None
+    return descriptor
+
+
+def _no_input(error: OSError) -> StartError:
+    return StartError(f"its input cannot be kept: {error.strerror}", for_good=False)
 
 
 class _Streams:
@@ -169,6 +210,7 @@ class _Streams:
             str(OutputName.of(now_ns, record.run_id)),
             entry.task.output_limit,
             tuple(stream for stream, _ in captured),
+            wanted_tail(entry.task),
         )
         return Capture(delivery, [each for _, descriptors in captured for each in descriptors])
 
@@ -182,19 +224,11 @@ class _Streams:
     def _input(self, text: str | None) -> int:
         if text is None:
             return self._null
-        try:
-            descriptor = os.memfd_create("stdin", os.MFD_CLOEXEC)
-            self._opened["stdin"] = descriptor
-            os.write(descriptor, text.encode("utf-8", "surrogateescape"))
-            os.lseek(descriptor, 0, os.SEEK_SET)
-        except OSError as error:
-            raise StartError(
-                f"its input cannot be kept: {error.strerror}", for_good=False
-            ) from None
-        return descriptor
+        self._opened["stdin"] = _kept_input(text.encode("utf-8", "surrogateescape"))
+        return self._opened["stdin"]
 
     def _output(self, number: int, output: Output | None) -> int:
-        output = self._outputs.resolved(output)
+        output = self._outputs.resolved(output, self._entry.task)
         match output.destination:
             case Destination.KEEP:
                 return self._pipe("kept", Stream(Sink.FILE))

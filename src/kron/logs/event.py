@@ -39,6 +39,7 @@ class Component(StrEnum):
 
 _PERIOD = "namespace name period"
 _RUN = "namespace name period? run_id"
+_NOTICE = "namespace name period? run_id? about means target?"
 _RECOMPUTED_FROM = "identity schedule window_duration constraints attempts engine"
 """At the end of a decision, so that it can be recomputed from its own line."""
 
@@ -119,6 +120,10 @@ class Event(StrEnum):
     NOT_RETRIED = f"not_retried executor WARN {_RUN} reason"
     TIMEOUT = f"timeout executor WARN {_RUN} timeout signal"
     ADOPTED = f"adopted reconciler INFO {_RUN} pid"
+
+    # What people hear of a run or a period.
+    NOTICE_SENT = f"notice_sent executor INFO {_NOTICE}"
+    NOTICE_LOST = f"notice_lost executor ERROR {_NOTICE} reason"
 
     # The program.
     READY = "ready controller INFO version jobs"

@@ -183,8 +183,8 @@ def job_status(member: HostMember) -> dict[str, object]:
 def _destinations(task: Task, outputs: OutputSettings) -> dict[str, object]:
     """Where the output of the next run goes, as a line would say it."""
     return {
-        "stdout": str(outputs.resolved(task.stdout)),
-        "stderr": str(outputs.resolved(task.stderr)),
+        "stdout": str(outputs.resolved(task.stdout, task)),
+        "stderr": str(outputs.resolved(task.stderr, task)),
     }
 
 

@@ -22,6 +22,7 @@ from errno import EAGAIN, EMFILE, ENOBUFS, ENOMEM, ETOOMANYREFS
 from kron.console.report import many
 from kron.core.duration import SECOND_NS
 from kron.krond.backoff import Backoff
+from kron.krond.output.tails import Tails
 from kron.krond.output.wire import (
     LONGEST,
     MOST_DESCRIPTORS,
@@ -87,8 +88,7 @@ class Captures:
         self._journal = journal
         self._clock = clock
         self.now_ns = clock.now_ns
-        self.on_closed: Callable[[Closed], None] = lambda _: None
-        """Called when an output is complete of which krond wants to know that."""
+        self.tails = Tails(settings)
         self._timers = timers
         self._poller = poller
         self._processes = processes
@@ -106,6 +106,8 @@ class Captures:
 
     def add(self, capture: Capture) -> None:
         """Have the output of a run collected, whatever it takes."""
+        if capture.delivery.tail:
+            self.tails.expect(capture.delivery.run_id)
         self._hold(capture)
         self._unsent.append(capture)
         self._send()
@@ -287,7 +289,7 @@ class Captures:
             while data := process.control.recv(LONGEST):
                 report = unpacked_report(data)
                 if isinstance(report, Closed):
-                    self.on_closed(report)
+                    self.tails.closed(report)
                     continue
                 if report.name or report.text not in self._said:
                     self._log(report)

@@ -130,14 +130,14 @@ class _Reading:
 
 def _is_complete(descriptor: int, is_active: Callable[[], bool]) -> bool:
     """Whether no collector has the file open, and none will."""
-    if _is_open(descriptor):
+    if is_open(descriptor):
         return False
     goes_on = is_active()
     time.sleep(GAP_S)
-    return not goes_on and not _is_open(descriptor)
+    return not goes_on and not is_open(descriptor)
 
 
-def _is_open(descriptor: int) -> bool:
+def is_open(descriptor: int) -> bool:
     """Whether a collector has the file open. After one was killed, the next opens it late: with
     the next byte that the run prints."""
     try:

@@ -88,5 +88,7 @@ class Closed(Frozen):
 
 def unpacked_report(data: bytes) -> Report | Closed:
     head, is_closed, tail = data.partition(b"\n")
-    row = json.loads(head)
-    return Closed(*row, tail) if is_closed else Report(*row)
+    if not is_closed:
+        return Report(*json.loads(head))
+    run_id, path, total = json.loads(head)
+    return Closed(run_id, path, total, tail)

@@ -98,7 +98,8 @@ def _steps(what: Launch, argv: list[bytes], sources: tuple[int, ...]) -> Iterato
     yield StartStage.SESSION, os.setsid
     if what.cgroup is not None:
         yield StartStage.CGROUP, what.cgroup.enter
-    yield StartStage.PROOF, lambda: _leave_proof(what.proof)
+    if what.proof:
+        yield StartStage.PROOF, lambda: _leave_proof(what.proof)
     yield StartStage.DESCRIPTORS, lambda: _take_descriptors(sources)
     yield from early
     if what.task.nice is not None:

@@ -25,7 +25,8 @@ class Launch(Frozen):
     env: Mapping[bytes, bytes]
     """The whole environment of the child."""
     proof: str
-    """The file that the child makes before its program begins, as a proof that it has begun."""
+    """The file that the child makes before its program begins, as a proof that it has begun; ''
+    for a process that needs none."""
     account: Account | None
     """The account to run as. None: krond's own."""
     stdin: int
@@ -47,7 +48,7 @@ def launch(what: Launch) -> int:
 
 def _launch(what: Launch) -> int:
     argv = _words(what.task.argv)
-    if os.access(what.proof, os.F_OK, follow_symlinks=False):
+    if what.proof and os.access(what.proof, os.F_OK, follow_symlinks=False):
         # From here on a proof that a failed start leaves is its own, and can be removed.
         raise NotStarted(StartStage.PROOF, EEXIST)
     seal()
@@ -78,7 +79,7 @@ def _start_error(what: Launch, failure: NotStarted) -> StartError:
         directory=quoted(what.task.cwd),
     )
     for_good = failure.stage is StartStage.HANGING or failure.error not in PASSING
-    if failure.left_proof:
+    if failure.left_proof and what.proof:
         try:
             os.unlink(what.proof)  # noqa: PTH108
         except FileNotFoundError:

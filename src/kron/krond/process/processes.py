@@ -17,6 +17,8 @@ from functools import lru_cache
 from kron.core.duration import SECOND_NS
 from kron.core.frozen import Frozen
 
+HOOK_EVENT = b"KRON_EVENT"
+"""The variable that only hooks have, by which they are not mistaken for runs."""
 _PROC = "/proc"
 _GONE = (FileNotFoundError, ProcessLookupError)
 _CLOSED = (*_GONE, PermissionError)
@@ -164,6 +166,8 @@ def _claim(process: _Process, uids: Collection[int]) -> Claim | None:
         return None
     finally:
         os.close(directory)
+    if HOOK_EVENT in variables:
+        return None  # a hook has the id of the run that it is about
     run_id, job, period, chosen = (
         os.fsdecode(variables.get(name, b""))
         for name in (b"KRON_RUN_ID", b"KRON_JOB", b"KRON_PERIOD", b"KRON_CHOSEN")

@@ -81,9 +81,9 @@ def _spawn(what: Launch, argv: list[bytes], sources: tuple[int, ...]) -> int:
     except OSError as error:
         raise NotStarted(StartStage.SEARCH, error.errno or 0) from None
     # As descriptor 0, which posix_spawn closes first: so no limit of open files can prevent it.
-    proof = (os.POSIX_SPAWN_OPEN, 0, what.proof, PROOF_FLAGS, PROOF_MODE)
+    proof = [(os.POSIX_SPAWN_OPEN, 0, what.proof, PROOF_FLAGS, PROOF_MODE)] if what.proof else []
     try:
-        return child.spawn(program, argv, what.env, sources, proof)
+        return child.spawn(program, argv, what.env, sources, *proof)
     except (OSError, ValueError) as error:
         raise _failure(what.proof, program, error_number(error)) from None
 
@@ -92,10 +92,11 @@ def _failure(proof: str, program: bytes, error: int) -> NotStarted:
     """The stage at which posix_spawn failed: the proof shows how far it came."""
     if error == EEXIST:
         return NotStarted(StartStage.PROOF, error)
-    if os.access(proof, os.F_OK, follow_symlinks=False):
+    if not proof or os.access(proof, os.F_OK, follow_symlinks=False):
+        has_proof = bool(proof)
         if error == EBADF:
-            return NotStarted(StartStage.DESCRIPTORS, error, left_proof=True)
-        return NotStarted(StartStage.PROGRAM, cause(program, error), left_proof=True)
+            return NotStarted(StartStage.DESCRIPTORS, error, left_proof=has_proof)
+        return NotStarted(StartStage.PROGRAM, cause(program, error), left_proof=has_proof)
     if error == EINVAL:
         return NotStarted(StartStage.PROGRAM, error)  # Python refused it before the system call
     return NotStarted(StartStage.PROCESS if error in (EAGAIN, ENOMEM) else StartStage.PROOF, error)

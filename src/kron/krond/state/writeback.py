@@ -18,19 +18,28 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kron.krond.history.writer import History
     from kron.krond.member import HostMember
+    from kron.krond.notices.notices import Notices
 
 
 class WriteBack:
     """Store and committer of `kron.runtime`: knows what has changed since it was last stored."""
 
-    def __init__(self, store: StateStore, boot_id: str, history: History | None = None) -> None:
+    def __init__(
+        self,
+        store: StateStore,
+        boot_id: str,
+        history: History | None = None,
+        notices: Notices | None = None,
+    ) -> None:
         self.failure: PersistenceError | None = None
         """Why a write failed. Until `resume`, nothing is safe, and nothing may start."""
         self._store = store
         self._boot_id = boot_id
         self._history = history
+        self._notices = notices
         self._ended: dict[str, list[tuple[Ended, int]]] = {}
-        """What goes into the history with the next commit of a job, by its identity."""
+        """What goes into the history with the next commit of a job, by its identity. Who is to
+        hear of it is on disk before."""
         self._changed: dict[str, HostMember] = {}
         self._refused: dict[str, HostMember] = {}
         """The jobs that could not be stored since the first write failed."""
@@ -46,7 +55,7 @@ class WriteBack:
 
         The caller has the job stored; then it is history.
         """
-        if self._history is not None:
+        if self._history is not None or self._notices is not None:
             self._ended.setdefault(job.entry.identity, []).append((ended, count))
 
     def ends(self, job: HostMember) -> int:
@@ -78,14 +87,12 @@ class WriteBack:
         if starts:
             self._store.check_not_lost()
         jobs = list(jobs)
-        states = [job.state(self._boot_id) for job in jobs]
         try:
-            self._store.commit(states, quickly=starts)
+            self._store_all(jobs, quickly=starts)
         except PersistenceError as error:
             self._refused |= {job.entry.identity: job for job in jobs}
             self.failed(error)
             return False
-        self._stored(jobs)
         return True
 
     def flush(self) -> bool:
@@ -99,8 +106,7 @@ class WriteBack:
         """Store every job that has changed, and drop the proofs of runs that are over; also after
         a write that failed. False: not all of it."""
         try:
-            self._store.commit([job.state(self._boot_id) for job in self._changed.values()])
-            self._stored(list(self._changed.values()))
+            self._store_all(list(self._changed.values()))
             then, self._then = self._then, []
             for announce in then:
                 announce()
@@ -141,9 +147,28 @@ class WriteBack:
         self._store.check_not_lost()
         self.failure = error
 
-    def _stored(self, jobs: Iterable[HostMember]) -> None:
+    def _store_all(self, jobs: list[HostMember], *, quickly: bool = False) -> None:
+        """Store jobs: first who is to hear of what has ended, then the ends."""
+        states = [job.state(self._boot_id) for job in jobs]
+        ends = [
+            (job.entry, ended, count)
+            for job in jobs
+            for ended, count in self._ended.get(job.entry.identity, ())
+        ]
+        notices = self._notices
+        parcels = notices.keep(ends) if notices is not None and ends else []
+        try:
+            self._store.commit(states, quickly=quickly)
+        except PersistenceError:
+            if notices is None or not parcels:
+                raise
+            notices.drop(parcels)  # they may have taken the last room
+            self._store.commit(states, quickly=quickly)
         for job in jobs:
             self._changed.pop(job.entry.identity, None)
+            self._ended.pop(job.entry.identity, None)
+        for end in ends:
             if self._history is not None:
-                for ended, count in self._ended.pop(job.entry.identity, ()):
-                    self._history.add(job.entry, ended, count)
+                self._history.add(*end)
+        if notices is not None and parcels:
+            notices.send(parcels)

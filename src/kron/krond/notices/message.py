@@ -1,0 +1,57 @@
+"""The message of a mail about a run or a period, as sendmail reads it."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from kron.core.errors import visible
+from kron.jobs.entry import Entry
+from kron.jobs.hooks import Mail
+from kron.krond.notices.facts import facts_of, in_words
+from kron.krond.notices.notice import Notice
+from kron.krond.output.tails import MAIL_BYTES
+from kron.krond.output.wire import Closed
+
+_LONGEST_SUBJECT = 200
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def message_of(notice: Notice, entry: Entry, mail: Mail, user: str, output: Closed) -> bytes:
+    """`user` is the name of the run's user."""
+    from email.message import EmailMessage  # what it imports takes 50 ms, and few hosts need it
+
+    host = os.uname().nodename
+    subject = f"krond on {host}: {entry.name} {in_words(notice)}"
+    if mail.is_crons:
+        subject = f"Cron <{user}@{host}> {entry.task.command}"
+    message = EmailMessage()
+    sender = mail.sender or user
+    message["From"] = f"Cron Daemon <{sender}>" if mail.is_crons else sender
+    message["To"] = ", ".join(mail.to)
+    message["Subject"] = visible(subject)[:_LONGEST_SUBJECT]
+    message["Auto-Submitted"] = "auto-generated"
+    message["X-Kron-Job"] = visible(entry.name)
+    for header, value in (("Period", notice.period), ("Run-Id", notice.ended.run_id)):
+        if value:
+            message[f"X-Kron-{header}"] = value
+    message.set_content(_text(notice, entry, mail, output))
+    return message.as_bytes()
+
+
+def _text(notice: Notice, entry: Entry, mail: Mail, output: Closed) -> str:
+    facts = facts_of(notice, entry.name, output)
+    lines = [] if mail.is_crons else [f"{entry.name} {in_words(notice)}.", ""]
+    if not mail.is_crons:
+        lines += [
+            f"{name.removeprefix('KRON_').lower().replace('_', ' '):10} {visible(value)}"
+            for name, value in facts.items()
+            if value and name not in ("KRON_EVENT", "KRON_COUNT")
+        ]
+        lines += ["", "Its output:", ""] if output.tail else []
+    if output.total > MAIL_BYTES:
+        lines += [f"[the last {MAIL_BYTES:,} of {output.total:,} bytes; krond output has more]", ""]
+    # One that is not text is still shown, and none can control a terminal.
+    text = output.tail.decode("utf-8", "backslashreplace").replace("\r\n", "\n")
+    lines.append(_CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text))
+    return "\n".join(lines)

@@ -1,0 +1,229 @@
+"""Notices: what krond's parts have to know of them. Somebody hears at least once, or the log says
+that it is lost.
+
+A notice is safe on disk before the end that it is about is, and is sent after that. After a crash
+the next krond takes it up, and may deliver it a second time. Where no job has a hook, nothing here
+does anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from kron.core.duration import SECOND_NS
+from kron.core.errors import KronError
+from kron.jobs.entry import Entry
+from kron.krond.notices.courier import LIMIT_NS, Courier, Parcel
+from kron.krond.notices.mailer import sendmail
+from kron.krond.notices.notice import Channel, Notice, notices_of_end, notices_of_start
+from kron.krond.notices.spool import Spool
+from kron.krond.output.captures import Captures
+from kron.krond.poller import Poller
+from kron.krond.process.processes import Processes
+from kron.krond.state.directory import Directory
+from kron.krond.state.errors import StateCorrupt
+from kron.krond.state.record import Ended, RunRecord
+from kron.krond.surroundings import Surroundings
+from kron.krond.timers import Timers
+from kron.logs.event import Component, Event, Level
+from kron.logs.journal import Journal
+from kron.waking.clock import Clock
+
+MOST_WAITING = 1_000
+OPERATION = "keep a notice"
+LAST_PATIENCE_NS = 10 * SECOND_NS
+"""How long krond waits for deliveries when it is stopped."""
+TOO_MANY = f"{MOST_WAITING:,} others wait to be delivered"
+NO_JOB = "its job is no longer configured"
+
+
+class Notices:
+    def __init__(
+        self,
+        state: Directory,
+        journal: Journal,
+        clock: Clock,
+        timers: Timers,
+        poller: Poller,
+        processes: Processes,
+        surroundings: Surroundings,
+        captures: Captures,
+    ) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._timers = timers
+        self._spool = Spool(state)
+        self._tails = captures.tails
+        self._left: dict[str, Notice] = {}
+        """What an earlier krond has left and is not delivered yet, by the name of its file."""
+        self._courier = Courier(
+            *(clock, timers, poller, processes, surroundings, captures.tails),
+            on_end=self._ended,
+            on_retry=self._retried,
+        )
+
+    @property
+    def pids(self) -> set[int]:
+        """The processes that deliver notices and are not reaped by others."""
+        return self._courier.pids
+
+    def find_left(self) -> None:
+        """Look what an earlier krond has left."""
+        try:
+            for each in self._spool.left():
+                if isinstance(each, StateCorrupt):
+                    self._journal.event(
+                        Event.STATE_CORRUPT,
+                        file=each.file,
+                        set_aside=each.set_aside,
+                        error=each.error,
+                    )
+                else:
+                    self._left[each.file] = each
+        except (KronError, OSError) as error:
+            self._journal.error("read the notices", str(error))
+
+    def send_left(self, entry_of: Callable[[str], Entry | None]) -> None:
+        """Deliver what an earlier krond has left. `entry_of` finds a job by its identity."""
+        parcels = []
+        for notice in sorted(self._left.values(), key=_moment):
+            entry = entry_of(notice.identity)
+            if entry is None:
+                self._log_loss(notice, *_names(notice.identity), NO_JOB)
+                self._remove(notice)
+            else:
+                parcels.append(Parcel(notice, entry))
+        self._courier.take(parcels)
+
+    def started(self, runs: Iterable[tuple[Entry, RunRecord]]) -> None:
+        """These runs have started."""
+        due = [(entry, each) for entry, run in runs for each in notices_of_start(entry, run)]
+        if due:
+            self.send(self._kept(due))
+
+    def keep(self, ends: Iterable[tuple[Entry, Ended, int]]) -> list[Parcel]:
+        """Make safe what is to be said about these ends, which are not stored yet.
+
+        `send` or `drop` follows.
+        """
+        due: list[tuple[Entry, Notice]] = []
+        for entry, ended, count in ends:
+            of_end = [
+                (entry, each)
+                for each in notices_of_end(entry, ended, count)
+                if not _is_pointless(each, entry)
+            ]
+            if not of_end:
+                self._tails.forget(ended.run_id)
+            due += of_end
+        return self._kept(due) if due else []
+
+    def send(self, parcels: Sequence[Parcel]) -> None:
+        self._courier.take(parcels)
+
+    def drop(self, parcels: Sequence[Parcel]) -> None:
+        """What they are about is not stored, perhaps for want of the room that they take."""
+        for parcel in parcels:
+            self._spool.remove(parcel.notice)
+            parcel.is_kept = False
+
+    def finish(self, turn: Callable[[], None], *, is_stopping: bool) -> None:
+        """Deliver what can be delivered, for a while, where `turn` is krond's loop. The rest is for
+        the next krond."""
+        patience_ns = LAST_PATIENCE_NS if is_stopping else LIMIT_NS
+        end = self._timers.at(self._clock.monotonic_ns() + patience_ns, lambda: None)
+        while self._courier.is_busy and end.action is not None:
+            turn()
+        end.cancel()
+
+    def close(self) -> None:
+        self._courier.close()
+        self._spool.close()
+
+    def _kept(self, due: Sequence[tuple[Entry, Notice]]) -> list[Parcel]:
+        # One that was left is about the same, and its krond saw what happened.
+        new = [(entry, notice) for entry, notice in due if notice.file not in self._left]
+        room = max(0, MOST_WAITING - max(len(self._courier), len(self._left)))
+        for entry, notice in new[room:]:
+            self._log_loss(notice, entry.namespace, entry.name, TOO_MANY)
+        parcels = [Parcel(notice, entry) for entry, notice in new[:room]]
+        if parcels:
+            self._write(parcels)
+        return parcels
+
+    def _write(self, parcels: Sequence[Parcel]) -> None:
+        try:
+            self._spool.write([parcel.notice for parcel in parcels])
+        except (KronError, OSError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            text = f"it is lost if krond ends before it is delivered: {why}"
+            for parcel in parcels:
+                parcel.is_kept = False
+                self._journal.error(OPERATION, text, parcel.entry, period=parcel.notice.period)
+
+    def _ended(self, parcel: Parcel, why: str) -> None:
+        """It is delivered or, if `why` says something, lost."""
+        if parcel.is_kept:
+            self._remove(parcel.notice)
+        entry, notice = parcel.entry, parcel.notice
+        if why:
+            self._log_loss(notice, entry.namespace, entry.name, why, parcel)
+        elif parcel.is_sent:
+            self._journal.of_job(
+                Event.NOTICE_SENT,
+                entry,
+                period=notice.period,
+                run_id=notice.ended.run_id or None,
+                about=notice.happening,
+                means=parcel.means,
+                target=parcel.target,
+            )
+
+    def _remove(self, notice: Notice) -> None:
+        self._spool.remove(notice)
+        self._left.pop(notice.file, None)
+
+    def _retried(self, parcel: Parcel, why: str) -> None:
+        """It could not be delivered, and is tried again."""
+        if parcel.tries == 1:
+            where = f" to {parcel.target}" if parcel.target else ""
+            text = f"the {parcel.means} about the {parcel.notice.happening}{where}: {why}"
+            period = parcel.notice.period
+            self._journal.error(
+                *("notify", text, parcel.entry),
+                period=period,
+                level=Level.WARN,
+                component=Component.EXECUTOR,
+            )
+
+    def _log_loss(
+        self, notice: Notice, namespace: str, name: str, why: str, parcel: Parcel | None = None
+    ) -> None:
+        self._journal.event(
+            Event.NOTICE_LOST,
+            namespace=namespace,
+            name=name,
+            period=notice.period,
+            run_id=notice.ended.run_id or None,
+            about=notice.happening,
+            means=parcel.means if parcel else notice.channel,
+            target=parcel.target if parcel else None,
+            reason=why,
+        )
+
+
+def _is_pointless(notice: Notice, entry: Entry) -> bool:
+    """Whether nobody asked for this mail, and none can be sent here."""
+    mail = entry.task.hooks and entry.task.hooks.mail
+    is_implied = bool(mail and mail.is_implied)
+    return notice.channel is Channel.MAIL and is_implied and not sendmail()
+
+
+def _moment(notice: Notice) -> int:
+    return notice.ended.ended_ns or notice.ended.started_ns or 0
+
+
+def _names(identity: str) -> tuple[str, str]:
+    """The namespace and the name of a job that is not configured, as its identity has them."""
+    namespace, _, name = identity.rpartition(":")
+    return namespace, name
