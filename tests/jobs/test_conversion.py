@@ -37,6 +37,7 @@ from kron.jobs.crontab.note import NoteCode
 from kron.jobs.defaults import MOST_VARIABLES
 from kron.jobs.document import KEPT_FINDINGS, Document, read_document
 from kron.jobs.entry import Entry
+from kron.jobs.hooks import Hooks
 from kron.jobs.task import Task
 from kron.lint import Advice, advise
 from tests.core.random_cron import random_expression
@@ -97,7 +98,9 @@ def plain(task: Task) -> Task:
 
     That is that / will do where the directory is missing: docs/crontab.md tells so.
     """
-    return task.replace(env=(), cwd_may_lack=False)
+    mail = task.hooks and task.hooks.mail
+    said = mail.replace(is_crons=False) if mail and not mail.is_implied else None
+    return task.replace(env=(), cwd_may_lack=False, hooks=Hooks(mail=said) if said else None)
 
 
 def fed(task: Task) -> Task:
@@ -269,7 +272,7 @@ def test_comments_and_blank_lines_keep_their_places() -> None:
 @pytest.mark.parametrize(
     ("line", "code"),
     [
-        ("MAILTO=me", NoteCode.MAIL),
+        ("MAILTO=me;you", NoteCode.MAIL),
         ("RANDOM_DELAY=5", NoteCode.DELAY),
         ("START_HOURS_RANGE=3-22", NoteCode.SETTING),
         ("LOGNAME=me", NoteCode.LOGIN),

@@ -29,6 +29,7 @@ from kron.jobs.defaults import MOST_VARIABLES
 from kron.jobs.document import KEPT_FINDINGS
 from kron.jobs.entry import Entry
 from kron.jobs.finding import Finding, Severity
+from kron.jobs.hooks import Mail, MailOn
 from tests.core.schedules import ZONES, cron_texts
 from tests.jobs.crontabs import HOMES, PATHS, read, read_text
 from tests.soak import examples
@@ -56,7 +57,7 @@ CORPUS: dict[str, tuple[list[Row], list[tuple[int, NoteCode]]]] = {
     ),
     "/etc/cron.d/0hourly": (
         [(6, "cron-hourly", "01 * * * *", "root")],
-        [(4, NoteCode.MAIL), (5, NoteCode.DELAY)],
+        [(5, NoteCode.DELAY)],
     ),
     "/etc/cron.d/activity": (
         [
@@ -75,7 +76,6 @@ CORPUS: dict[str, tuple[list[Row], list[tuple[int, NoteCode]]]] = {
             (13, "backup-heartbeat", "*/5 * * * *", "nobody"),
         ],
         [
-            (3, NoteCode.MAIL),
             (5, NoteCode.ZONE),
             (12, NoteCode.ZONE),
             (13, NoteCode.HOME),
@@ -91,7 +91,7 @@ CORPUS: dict[str, tuple[list[Row], list[tuple[int, NoteCode]]]] = {
         [],
     ),
     "/etc/cron.d/sessions": ([(5, "purge-sessions", "09,39 * * * *", "root")], []),
-    "/etc/cron.d/survey": ([(4, "survey", "22 11 * * *", "root")], [(3, NoteCode.MAIL)]),
+    "/etc/cron.d/survey": ([(4, "survey", "22 11 * * *", "root")], []),
     "/etc/cron.d/unfinished": (
         [
             (1, "rotate-logs", "0 5 * * *", "root"),
@@ -107,7 +107,7 @@ CORPUS: dict[str, tuple[list[Row], list[tuple[int, NoteCode]]]] = {
             (9, "mail", "0 22 * * mon-fri", "alice"),
             (10, "echo", "30 7 1,15 * 5", "alice"),
         ],
-        [(2, NoteCode.MAIL), (11, NoteCode.NEVER)],
+        [(11, NoteCode.NEVER)],
     ),
     "/var/spool/cron/crontabs/press": (
         [
@@ -128,7 +128,7 @@ CORPUS: dict[str, tuple[list[Row], list[tuple[int, NoteCode]]]] = {
             (6, "worker", "* * * * *", "shop"),
             (7, "magnet-indexer-reindex", "0 4 * * 1", "shop"),
         ],
-        [(1, NoteCode.MAIL)],
+        [],
     ),
     "/var/spool/cron/deploy": (
         [
@@ -440,6 +440,24 @@ def test_a_stretch_of_comments_is_kept_as_it_was() -> None:
 # --- notes
 
 
+def test_mail_goes_to_mailto_or_to_the_user_or_to_nobody() -> None:
+    crontab = read_text(
+        "* * * * * alice a\nMAILTO=ops@example.org, bob\n* * * * * alice b\nMAILFROM=cron@x\n"
+        '* * * * * alice c\nMAILTO=""\n* * * * * alice d\nMAILTO=a;b\n* * * * * alice e\n',
+        owner=None,
+    )
+    mails = {entry.name: entry.task.hooks and entry.task.hooks.mail for entry in crontab.entries}
+    named = Mail(("ops@example.org", "bob"), MailOn.OUTPUT, is_crons=True)
+    assert mails == {
+        "a": Mail(("alice",), MailOn.OUTPUT, is_crons=True, is_implied=True),
+        "b": named,
+        "c": named.replace(sender="cron@x"),
+        "d": None,
+        "e": None,
+    }
+    assert [(note.line, note.code) for note in crontab.notes] == [(8, NoteCode.MAIL)]
+
+
 @pytest.mark.parametrize(
     ("text", "code", "mark"),
     [
@@ -450,9 +468,8 @@ def test_a_stretch_of_comments_is_kept_as_it_was() -> None:
         pytest.param(
             "@monthly 15 old /bin/x\n", NoteCode.ANACRON, "@monthly 15 old /bin/x", id="@monthly"
         ),
-        pytest.param("MAILTO=me\n", NoteCode.MAIL, "MAILTO", id="mail"),
-        pytest.param('MAILTO=""\n', NoteCode.MAIL, "MAILTO", id="no mail"),
-        pytest.param("MAILFROM=me\n", NoteCode.MAIL, "MAILFROM", id="sender"),
+        pytest.param("MAILTO=-oQ/tmp\n", NoteCode.MAIL, "-oQ/tmp", id="no address"),
+        pytest.param("MAILFROM=a,b\n", NoteCode.MAIL, "a,b", id="two senders"),
         pytest.param("CONTENT_TYPE=text/html\n", NoteCode.MAIL, "CONTENT_TYPE", id="type"),
         pytest.param("RANDOM_DELAY=45\n", NoteCode.DELAY, "RANDOM_DELAY", id="delay"),
         pytest.param("CRON_WITHIN=600\n", NoteCode.DELAY, "CRON_WITHIN", id="within"),

@@ -45,7 +45,6 @@ JOB = b"0 2 * * * /bin/true\n"
 EVIL = b"0 2 * * * /bin/evil\n"
 SPOOL = "var/spool/cron/crontabs"
 SPOOLS = (SPOOL, "var/spool/cron/tabs", "var/spool/cron")
-WHERE_OUTPUT_GOES = "output goes to the output of krond"
 
 
 @pytest.fixture
@@ -531,11 +530,12 @@ def test_where_everybody_is_trusted_links_and_modes_do_not_matter(host: Path) ->
 
 
 def test_what_krond_does_not_do_is_told_and_the_rest_runs(host: Path) -> None:
-    path = user(host, data=b'MAILTO="me"\n0 0 31 2 * /bin/first\n' + JOB)
+    path = user(host, data=b'MAILTO="-x"\n0 0 31 2 * /bin/first\n' + JOB)
     found = read(host)
     assert jobs(found, host) == [f"/{SPOOL}/{ME}:true"]
     assert [str(each).splitlines()[0] for each in found.warnings] == [
-        f"{path}:1:1: warning: krond sends no mail ({WHERE_OUTPUT_GOES}) [cron-mail]",
+        f'{path}:1:9: warning: no mail is sent from here on: "-x" is not an address for mail '
+        "(write it like ops@example.org, or root for a user of this host) [cron-mail]",
         f"{path}:2:1: warning: no day of any year matches this day of month, month and day of week "
         "(cron never runs it either) [cron-no-day]",
     ]

@@ -34,8 +34,8 @@ class Listener(Family):
     def __enter__(self) -> Listener:
         return self
 
-    def start_keeping(self, *options: str, **popen: object) -> None:
-        self.start("--output-dir", str(self.outputs), *options, **popen)
+    def start_keeping(self, *options: str, env: dict[str, str] | None = None) -> None:
+        self.start("--output-dir", str(self.outputs), *options, env=env)
 
     def box(self) -> None:
         """A directory that all users can write."""
@@ -468,8 +468,7 @@ class Post(Listener):
 
     def mails(self) -> list[EmailMessage]:
         files = sorted(self.path("box").glob("*.eml"), key=lambda path: path.stat().st_mtime_ns)
-        found = [message_from_bytes(each.read_bytes(), policy=policy.default) for each in files]
-        return [each for each in found if isinstance(each, EmailMessage)]
+        return [message_from_bytes(each.read_bytes(), policy=policy.default) for each in files]
 
     def wait_for_mails(self, count: int) -> list[EmailMessage]:
         def look() -> list[EmailMessage] | None:

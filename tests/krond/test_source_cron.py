@@ -289,3 +289,40 @@ def test_a_home_that_is_missing_is_no_reason_not_to_run(host: CronHost) -> None:
     host.start_cron()
     run(host, "pwd")
     assert (out / "where.txt").read_text() == "/\n"
+
+
+def test_what_a_job_prints_is_mailed_as_cron_mails_it(
+    host: CronHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = host.directory / "box"
+    box.mkdir()
+    box.chmod(0o777)
+    sendmail = host.directory / "sendmail"
+    sendmail.write_text(
+        f"#!/bin/sh\nid -u > {box}/$$.uid\ncat > {box}/$$ && mv {box}/$$ {box}/$$.eml\n"
+    )
+    sendmail.chmod(0o755)
+    monkeypatch.setenv("KRON_SENDMAIL", str(sendmail))
+    host.crontab(
+        f"{DAILY} echo to-owner\nMAILTO=ops@example.org\nMAILFROM=cron@example.org\n"
+        f"{DAILY} echo to-ops; exit 3\n{DAILY} true silent\n"
+        f'MAILTO=""\n{DAILY} echo to-nobody\n'
+    )
+    host.start_cron("--output-dir", str(host.outputs))
+    for name in sorted(host.names()):
+        host.command("trigger", name, "--wait")
+    wait_for(lambda: len(list(box.glob("*.eml"))) == 2, "both mails")
+    wait_for(lambda: not list((host.state / "notices").iterdir()), "nothing else is to be sent")
+    mails = sorted(each.read_text() for each in box.glob("*.eml"))
+    assert {each.read_text() for each in box.glob("*.uid")} == {f"{ALICE}\n"}
+    node = os.uname().nodename
+    for mail, to, sender, command in (
+        (mails[0], "alice", "alice", "echo to-owner"),
+        (mails[1], "ops@example.org", "cron@example.org", "echo to-ops; exit 3"),
+    ):
+        head, _, text = mail.partition("\n\n")
+        assert f"From: Cron Daemon <{sender}>\nTo: {to}\n" in head
+        assert f"Subject: Cron <alice@{node}> {command}\n" in head
+        assert text.strip() == command.split(";")[0].removeprefix("echo ")
+    assert host.warnings() == ""
+    assert host.events("notice_lost") == []

@@ -13,7 +13,7 @@ PATH=/usr/bin:/bin
 @daily echo "good morning" | tee /tmp/x
 0 0 31 2 * /bin/never
 @reboot /bin/start
-MAILTO=root
+CONTENT_TYPE=text/html
 """
 SYSTEMS = "17 * * * * root cd / && run-parts --report /etc/cron.hourly\n0 0 * * * www-data /bin/w\n"
 UTC = ("--tz", "UTC")
@@ -33,7 +33,7 @@ def test_lines_go_to_standard_output_and_what_is_left_out_to_standard_error(
     ran = krontab("import", "--user", "nobody", *UTC, "user.crontab")
     assert ran.code == 0
     assert ran.out.startswith("# backups\n")
-    for left_out in ("0 0 31 2 * /bin/never", "MAILTO=root"):
+    for left_out in ("0 0 31 2 * /bin/never", "CONTENT_TYPE=text/html"):
         assert f"# not carried over: {left_out} [" in ran.out
         assert f"  {left_out}\n" in ran.err
     assert "times without CRON_TZ are in UTC" in ran.err

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from kron.core.duration import SECOND_NS
 from kron.core.frozen import Frozen
-from kron.jobs.hooks import Hooks, MailOn
+from kron.jobs.hooks import Hooks
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """The search path for the program of a run whose environment has no PATH."""
@@ -129,9 +129,3 @@ class Task(Frozen):
     cgroup_limits: tuple[tuple[CgroupLimit, int], ...] = ()
     nice: int | None = None
     hooks: Hooks | None = None
-
-    @property
-    def mails_output(self) -> bool:
-        """Whether what a run prints is mailed to somebody."""
-        mail = self.hooks and self.hooks.mail
-        return bool(mail and mail.on is MailOn.OUTPUT)

@@ -7,6 +7,7 @@ from enum import StrEnum
 from kron.core.frozen import Frozen
 from kron.jobs.source import FileAccess
 from kron.jobs.task import Destination, Output, Task
+from kron.krond.notices.mailer import mails_output
 from kron.logs.event import Level
 from kron.logs.writer import Format
 from kron.runtime import DEFAULT_SLACK_S
@@ -45,7 +46,7 @@ class OutputSettings(Frozen):
         """Where an output of a task goes, by what its line says. To be mailed, it must be kept."""
         if output is not None and output.destination is not Destination.INHERIT:
             return output
-        is_kept = self.is_default or (output is None and task.mails_output)
+        is_kept = self.is_default or (output is None and mails_output(task))
         return Output(Destination.KEEP if is_kept else Destination.INHERIT)
 
 

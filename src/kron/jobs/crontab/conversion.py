@@ -21,7 +21,7 @@ from kron.core.window import Mode, Window
 from kron.core.year import LEAP_YEAR, Year
 from kron.jobs.crontab.block import Block, BlockJob, Fields, not_carried_over
 from kron.jobs.crontab.crontab import POLICY, Crontab, CrontabLine
-from kron.jobs.crontab.environment import LOGIN, OF_CRON
+from kron.jobs.crontab.environment import LOGIN, OF_CRON, OF_MAIL
 from kron.jobs.crontab.note import NoteCode, Notes
 from kron.jobs.entry import Entry
 from kron.jobs.finding import Finding
@@ -107,7 +107,9 @@ def convert(crontab: Crontab, *, spread: Spread = None, environment: bool = True
 def _ends_block(line: CrontabLine) -> bool:
     """Whether the jobs after this line differ from those before it in more than their times."""
     setting = line.setting
-    return setting is not None and not line.omitted and setting.name.text not in OF_CRON
+    if setting is None or line.omitted:
+        return False
+    return setting.name.text not in OF_CRON or setting.name.text in OF_MAIL
 
 
 class _Converter:
@@ -153,6 +155,7 @@ class _Converter:
             *([("user", task.user)] if task.user else []),
             *([("cwd", task.cwd)] if task.cwd and self._carries("HOME") else []),
             *([("environment", "clean")] if self._environment else []),
+            *_mail(task),
             *[("env", f"{name}={value}") for name, value in task.env if _is_used(name, task)],
         )
         env = self._env(task)
@@ -203,6 +206,15 @@ class _Converter:
         gap_s = 0 if gap is None else gap.seconds
         asked_ns = self._spread if isinstance(self._spread, int) else proposed_ns(gap_s)
         return Window(Mode.AFTER, asked_ns) if 0 < asked_ns < gap_s * SECOND_NS else None
+
+
+def _mail(task: Task) -> list[tuple[str, str]]:
+    """The fields that mail what a job prints, if its crontab says to whom."""
+    mail = task.hooks and task.hooks.mail
+    if not mail or mail.is_implied:
+        return []
+    sender = [("mail_from", mail.sender)] if mail.sender else []
+    return [("mail", ",".join(mail.to)), ("mail_on", mail.on), *sender]
 
 
 def _is_used(name: str, task: Task) -> bool:

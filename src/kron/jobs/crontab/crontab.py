@@ -245,6 +245,7 @@ class _CrontabReader:
             env=variables,
             inherits_env=False,
             stdin=job.stdin,
+            hooks=self._environment.hooks(user),
         )
         schedule_text = " ".join(self._schedule_text(job.when.text).split())
         identity = identity_of(self._path, name, self._node)

@@ -7,6 +7,7 @@ environment. cronie sets USER too; Debian's cron does not, but it does no harm.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from kron.core.errors import Code, ParseError, Problem, attempt, quoted
 from kron.core.tokens import Token
@@ -15,6 +16,7 @@ from kron.jobs.crontab.line import Setting
 from kron.jobs.crontab.local import plain_zone
 from kron.jobs.crontab.note import NoteCode, Notes
 from kron.jobs.defaults import MOST_VARIABLES
+from kron.jobs.hooks import Hooks, Mail, MailOn, read_addresses, read_sender
 from kron.jobs.task import CLEAN_PATH, DEFAULT_SHELL
 
 LOGIN = ("LOGNAME", "USER")
@@ -23,10 +25,10 @@ LOGIN = ("LOGNAME", "USER")
 _NO_HOME = "/nonexistent"
 """Debian's home directory for users without one. cron runs their jobs in /."""
 
-_OF_MAIL = ("MAILTO", "MAILFROM", "CONTENT_TYPE", "CONTENT_TRANSFER_ENCODING")
-_NO_MAIL = (NoteCode.MAIL, "krond sends no mail", "set stdout= and stderr= to keep the output")
+OF_MAIL = ("MAILTO", "MAILFROM")
+_NO_TYPE = (NoteCode.MAIL, "a mail of krond is always plain text, encoded as it has to be", "")
 _OF_CRON: dict[str, tuple[NoteCode, str, str]] = {
-    **dict.fromkeys(_OF_MAIL, _NO_MAIL),
+    **dict.fromkeys(("CONTENT_TYPE", "CONTENT_TRANSFER_ENCODING"), _NO_TYPE),
     "RANDOM_DELAY": (
         NoteCode.DELAY,
         "cronie's random delay is not used",
@@ -49,7 +51,7 @@ _OF_CRON: dict[str, tuple[NoteCode, str, str]] = {
         "",
     ),
 }
-OF_CRON = tuple(_OF_CRON)
+OF_CRON = (*OF_MAIL, *_OF_CRON)
 """Settings that are meant for cron itself. Its jobs see them too."""
 
 HomeOf = Callable[[str], str | None]
@@ -72,6 +74,7 @@ class Environment:
         self._settings: dict[str, str] = {}
         # Equal environments are one value, so that a long crontab stays small in memory.
         self._environments: dict[str, JobEnvironment] = {}
+        self._hooks: dict[str, Hooks | None] = {}
         self._variables = 0
         self._noted_users: set[str] = set()
 
@@ -103,6 +106,9 @@ class Environment:
             notes.add(NoteCode.HOME, message, setting.value)
         self._settings[name] = value
         self._environments.clear()
+        self._hooks.clear()
+        if name in OF_MAIL and value:
+            return self._check_mail(setting, notes)
         if name not in _OF_CRON:
             return ""
         code, message, fix = _OF_CRON[name]
@@ -135,6 +141,32 @@ class Environment:
         directory = "/" if directory == _NO_HOME else directory
         self._environments[user] = directory, tuple(variables.items())
         return self._environments[user]
+
+    def hooks(self, user: str) -> Hooks | None:
+        """Who gets the output of a user's job by mail, as with cron: MAILTO or, if it is not set,
+        the user; nobody if it is empty."""
+        if user not in self._hooks:
+            to, sender = self._settings.get("MAILTO"), self._settings.get("MAILFROM", "")
+            mail = None
+            with suppress(ParseError):  # noted when it was set
+                addresses = read_addresses(user if to is None else to)
+                mail = Mail(
+                    *(addresses, MailOn.OUTPUT, read_sender(sender) if sender else ""),
+                    is_crons=True,
+                    is_implied=to is None,
+                )
+            self._hooks[user] = Hooks(mail=mail) if mail else None
+        return self._hooks[user]
+
+    def _check_mail(self, setting: Setting, notes: Notes) -> str:
+        """The code of the note, if no mail is sent for this setting."""
+        try:
+            (read_addresses if setting.name.text == "MAILTO" else read_sender)(setting.value.text)
+        except ParseError as error:
+            message = f"no mail is sent from here on: {error.message}"
+            notes.add(NoteCode.MAIL, message, setting.value, error.fix)
+            return NoteCode.MAIL
+        return ""
 
     def _note_home(self, user: str, home: str | None, place: Token, notes: Notes) -> None:
         if user in self._noted_users:

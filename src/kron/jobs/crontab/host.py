@@ -167,9 +167,7 @@ def _warnings_of(crontab: Crontab) -> Iterator[Finding]:
         yield Finding(Severity.WARNING, NoteCode.LEFT_OUT, message, crontab.path, fix=fix)
     found = errors or crontab.notes
     for finding in found[:SHOWN_OF_A_FILE]:
-        # The usual fix is a field of a krontab line, which a crontab cannot have.
-        fix = "output goes to the output of krond" if finding.code == NoteCode.MAIL else finding.fix
-        yield finding.replace(severity=Severity.WARNING, fix=fix)
+        yield finding.replace(severity=Severity.WARNING)
     if len(found) > SHOWN_OF_A_FILE:
         what = "errors" if errors else "notes"
         message = f"{len(found) - SHOWN_OF_A_FILE:,} more {what} are not shown"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 
+from kron.jobs.hooks import MailOn
 from kron.jobs.task import Task
 
 SENDMAIL = "KRON_SENDMAIL"
@@ -16,6 +17,12 @@ def sendmail() -> str:
     """Its path; '' if there is none."""
     places = (os.environ.get(SENDMAIL, ""), *_PLACES)
     return next((path for path in places if path and os.access(path, os.X_OK)), "")
+
+
+def mails_output(task: Task) -> bool:
+    """Whether what a run prints is mailed to somebody."""
+    mail = task.hooks and task.hooks.mail
+    return bool(mail and mail.on is MailOn.OUTPUT and (sendmail() or not mail.is_implied))
 
 
 def mail_task(program: str, task: Task) -> Task:

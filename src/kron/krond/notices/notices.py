@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 from kron.core.duration import SECOND_NS
 from kron.core.errors import KronError
 from kron.jobs.entry import Entry
+from kron.jobs.hooks import MailOn
 from kron.krond.notices.courier import LIMIT_NS, Courier, Parcel
-from kron.krond.notices.mailer import sendmail
+from kron.krond.notices.mailer import mails_output
 from kron.krond.notices.notice import Channel, Notice, notices_of_end, notices_of_start
 from kron.krond.notices.spool import Spool
 from kron.krond.output.captures import Captures
@@ -111,7 +112,7 @@ class Notices:
             of_end = [
                 (entry, each)
                 for each in notices_of_end(entry, ended, count)
-                if not _is_pointless(each, entry)
+                if not self._is_pointless(each, entry)
             ]
             if not of_end:
                 self._tails.forget(ended.run_id)
@@ -139,6 +140,13 @@ class Notices:
     def close(self) -> None:
         self._courier.close()
         self._spool.close()
+
+    def _is_pointless(self, notice: Notice, entry: Entry) -> bool:
+        """Whether this is a mail that nobody asked for where none can be sent, or an empty one."""
+        mail = entry.task.hooks and entry.task.hooks.mail
+        if notice.channel is not Channel.MAIL or not mail or mail.on is not MailOn.OUTPUT:
+            return False
+        return not mails_output(entry.task) or self._tails.is_silent(notice.ended.run_id)
 
     def _kept(self, due: Sequence[tuple[Entry, Notice]]) -> list[Parcel]:
         # One that was left is about the same, and its krond saw what happened.
@@ -210,13 +218,6 @@ class Notices:
             target=parcel.target if parcel else None,
             reason=why,
         )
-
-
-def _is_pointless(notice: Notice, entry: Entry) -> bool:
-    """Whether nobody asked for this mail, and none can be sent here."""
-    mail = entry.task.hooks and entry.task.hooks.mail
-    is_implied = bool(mail and mail.is_implied)
-    return notice.channel is Channel.MAIL and is_implied and not sendmail()
 
 
 def _moment(notice: Notice) -> int:

@@ -65,6 +65,11 @@ class Tails:
             del self._awaited[run_id]
         return tail
 
+    def is_silent(self, run_id: str) -> bool:
+        """Whether a run is known to have printed nothing."""
+        tail = self._awaited.get(run_id)
+        return tail is not None and tail.closed is not None and not tail.closed.total
+
     def forget(self, run_id: str) -> None:
         """Nobody wants to know any more."""
         self._awaited.pop(run_id, None)
