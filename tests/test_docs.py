@@ -178,9 +178,12 @@ def test_every_command_of_the_control_socket_is_documented_and_no_other() -> Non
 
 
 def test_every_variable_of_a_run_is_documented_and_no_other() -> None:
-    source = (ROOT / "src/kron/krond/surroundings.py").read_text(encoding="utf-8")
+    known = set()
+    for file in ("surroundings.py", "process/processes.py", "notices/facts.py"):
+        source = (ROOT / "src/kron/krond" / file).read_text(encoding="utf-8")
+        known |= set(re.findall(r'"(KRON_\w+)"', source))
     documented = re.findall(r"^\| `(KRON_\w+)` \|", page("daemon.md"), re.MULTILINE)
-    assert set(documented) == set(re.findall(r'b"(KRON_\w+)"', source))
+    assert set(documented) == known
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,7 @@ def test_json_says_everything_about_a_job(krontab: Krontab) -> None:
                 "user": "postgres",
                 "description": "nightly dump",
                 "slots": [],
+                "hooks": [],
                 "suspended": False,
                 "at_boot": False,
                 "next_period": "2026-03-01T02:00:00Z",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from kron.answers.subject import Subject, defaults_document
+from kron.answers.subject import Subject, defaults_document, hooks_document
 from kron.answers.times import local_text, local_time
 from kron.core.decision import ENGINE_VERSION, Trace, decide_at, trace
 from kron.core.duration import SECOND_NS, format_duration
@@ -108,6 +108,8 @@ def subject_rows(subject: Subject, style: Callable[..., str]) -> Iterator[str]:
     if subject.slots:
         sizes = (f"{name} ({size} at a time)" for name, size in subject.slots)
         yield say("slots", ", ".join(sizes))
+    for key, value in subject.hooks.items() if subject.hooks else ():
+        yield say(key, value)
     yield say("meaning", describe(schedule))
 
 
@@ -139,6 +141,7 @@ def explanation_document(explanation: Explanation) -> dict[str, object]:
         "line": subject.line or None,
         "defaults": defaults_document(subject.path, subject.defaults),
         "slots": [{"name": name, "size": size} for name, size in subject.slots],
+        "hooks": hooks_document(subject.hooks),
         "identity": subject.identity,
         "schedule": subject.schedule_text,
         "canonical": str(schedule),

@@ -6,6 +6,7 @@ from kron.core.frozen import Frozen
 from kron.core.schedule import Schedule
 from kron.engine.job import Job
 from kron.jobs.defaults import Applied
+from kron.jobs.hooks import Hooks
 
 
 class Subject(Frozen):
@@ -23,6 +24,8 @@ class Subject(Frozen):
     """What it has from a defaults line of its file."""
     slots: tuple[tuple[str, int], ...] = ()
     """The slots that its runs take, each with its size."""
+    hooks: Hooks | None = None
+    """Who hears of its runs."""
 
     @property
     def job(self) -> Job:
@@ -31,6 +34,11 @@ class Subject(Frozen):
     @property
     def place(self) -> str:
         return f"{self.path}:{self.line}" if self.path else self.origin
+
+
+def hooks_document(hooks: Hooks | None) -> list[dict[str, str]]:
+    """Who hears of a job's runs, for scripts."""
+    return [{"field": field, "value": value} for field, value in (hooks.items() if hooks else ())]
 
 
 def defaults_document(path: str, applied: Applied | None) -> dict[str, object] | None:

@@ -71,6 +71,14 @@ class Hooks(Frozen):
         hook: str = getattr(self, happening)
         return hook
 
+    def items(self) -> list[tuple[str, str]]:
+        """What is set, each by its field, as a line has it."""
+        found = [(key, self.of(each)) for key, each in HOOK_FIELDS.items() if self.of(each)]
+        if self.mail:
+            sender = [("mail_from", self.mail.sender)] if self.mail.sender else []
+            found += [("mail", ",".join(self.mail.to)), ("mail_on", self.mail.on), *sender]
+        return found
+
     @property
     def wants_output(self) -> bool:
         return bool(self.success or self.failure or self.mail)

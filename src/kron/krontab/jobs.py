@@ -82,6 +82,7 @@ def find_subject(arguments: Namespace, terminal: Terminal) -> Subject:
         *(entry.name, identity, entry.schedule_text, schedule, *where),
         defaults=entry.defaults,
         slots=tuple((name, sizes[name]) for name in entry.task.slots),
+        hooks=entry.task.hooks,
     )
 
 

@@ -14,7 +14,7 @@ _PLACES = ("/usr/sbin/sendmail", "/usr/lib/sendmail")
 
 
 def sendmail() -> str:
-    """Its path; '' if there is none."""
+    """Its path; '' if the host has none."""
     places = (os.environ.get(SENDMAIL, ""), *_PLACES)
     return next((path for path in places if path and os.access(path, os.X_OK)), "")
 

@@ -22,7 +22,7 @@ def spawn_helper(
     title: str, module: str, *arguments: str, control: int, env: Mapping[bytes, bytes] | None = None
 ) -> int:
     """The pid of a helper whose `main` is in `module`; `title` shows what it is in a list of
-    processes. `NotStarted` or `OSError`: there is none."""
+    processes. `NotStarted` or `OSError`: it cannot be started."""
     seal()
     program = _PROGRAM.format(module)
     words = (sys.executable, "-I", "-S", "-c", program, title, _ROOT, *arguments)

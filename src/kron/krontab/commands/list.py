@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 
 from kron.answers.listing import IN, NEXT_RUN, next_cells, next_fields, next_first
-from kron.answers.subject import defaults_document
+from kron.answers.subject import defaults_document, hooks_document
 from kron.console.parser import Parser, add_at, add_format, moment_s
 from kron.console.questions import add_sorting, next_runs
 from kron.console.terminal import Terminal
@@ -107,6 +107,7 @@ def _job(entry: Entry, decision: Decision | None) -> dict[str, object]:
         "user": entry.task.user or None,
         "description": entry.description,
         "slots": entry.task.slots,
+        "hooks": hooks_document(entry.task.hooks),
         "suspended": entry.schedule.policy.suspend,
         "at_boot": entry.schedule.is_at_boot,
         **next_fields(decision),
