@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.krond.children import Family, children_of, is_alive, open_directory
+from tests.krond.children import Family, children_of, is_alive, open_directory, wait_until_gone
 from tests.krond.process.expected import needs_root
 from tests.logbook import wait_for
 
@@ -377,6 +377,8 @@ def test_urls_are_pinged_in_the_manner_of_healthchecks(host: Listener, certifica
         assert SECRET.encode() not in b"".join(map(_command_line, children_of(host.pid)))
         status = host.command("status", "--format", "json").stdout
         assert SECRET not in host.log.read_text() + status + host.said()
+        assert host.stop() == 0
+        wait_until_gone(pinger)
 
 
 def _command_line(pid: int) -> bytes:

@@ -54,16 +54,16 @@ class Parcel:
     """A notice on its way."""
 
     __slots__ = (
-        *("deadline", "entry", "is_active", "is_kept", "is_sent", "notice"),
-        *("output", "patience", "pid", "retry", "tail", "tries", "waited_ns"),
+        *("deadline", "entry", "is_active", "is_sent", "notice", "output"),
+        *("patience", "pid", "retry", "tail", "tries", "unsafe", "waited_ns"),
     )
 
     def __init__(self, notice: Notice, entry: Entry) -> None:
         self.notice = notice
         self.entry = entry
         """The job as it is delivered for; nothing that a reload changes."""
-        self.is_kept = True
-        """Whether the next krond would find it."""
+        self.unsafe = ""
+        """Why the next krond would not find it; '' if it would."""
         self.tail: Tail | None = None
         """The end of the output that the collector will report; None: it reports none."""
         self.output: Closed | None = None

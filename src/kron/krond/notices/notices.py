@@ -120,13 +120,17 @@ class Notices:
         return self._kept(due) if due else []
 
     def send(self, parcels: Sequence[Parcel]) -> None:
+        for parcel in parcels:
+            if parcel.unsafe:
+                text = f"it is lost if krond ends before it is delivered: {parcel.unsafe}"
+                self._journal.error(OPERATION, text, parcel.entry, period=parcel.notice.period)
         self._courier.take(parcels)
 
     def drop(self, parcels: Sequence[Parcel]) -> None:
         """What they are about is not stored, perhaps for want of the room that they take."""
         for parcel in parcels:
             self._spool.remove(parcel.notice)
-            parcel.is_kept = False
+            parcel.unsafe = "the disk has no room for it beside the state"
 
     def finish(self, turn: Callable[[], None], *, is_stopping: bool) -> None:
         """Deliver what can be delivered, for a while, where `turn` is krond's loop. The rest is for
@@ -164,14 +168,12 @@ class Notices:
             self._spool.write([parcel.notice for parcel in parcels])
         except (KronError, OSError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
-            text = f"it is lost if krond ends before it is delivered: {why}"
             for parcel in parcels:
-                parcel.is_kept = False
-                self._journal.error(OPERATION, text, parcel.entry, period=parcel.notice.period)
+                parcel.unsafe = why or str(error)
 
     def _ended(self, parcel: Parcel, why: str) -> None:
         """It is delivered or, if `why` says something, lost."""
-        if parcel.is_kept:
+        if not parcel.unsafe:
             self._remove(parcel.notice)
         entry, notice = parcel.entry, parcel.notice
         if why:

@@ -61,7 +61,12 @@ class Pings:
             os.kill(self._pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """Let the pinger end."""
+        """krond ends, and waits on nothing any more: the pinger ends with the connection."""
+        if self._control is not None:
+            self._control.close()
+
+    def _let_go(self) -> None:
+        """Let the pinger end. The next ping starts another."""
         if self._control is not None:
             self._poller.remove(self._control.fileno())
             self._control.close()
@@ -87,7 +92,7 @@ class Pings:
             self._processes.reap_if_ended(pid)
             if self._control is control:
                 self._hear()
-                self.close()
+                self._let_go()
                 asked, self._asked = self._asked, {}
                 for done in asked.values():
                     done(Verdict.AGAIN, "krond's pinger was killed or is broken")
@@ -113,4 +118,4 @@ class Pings:
     def _rest(self) -> None:
         is_idle = self._clock.monotonic_ns() - self._idle_since_ns >= IDLE_NS
         if is_idle and not self._asked:
-            self.close()
+            self._let_go()

@@ -1,0 +1,183 @@
+"""Deliveries in a loop of the test's own: what would take a minute, or a thousand notices."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kron.jobs.entry import Entry
+from kron.jobs.line import LineReader
+from kron.krond.notices import courier
+from kron.krond.notices import notices as notices_module
+from kron.krond.notices.notices import Notices
+from kron.krond.output.captures import Captures
+from kron.krond.output.wire import Closed
+from kron.krond.poller import Poller
+from kron.krond.process.processes import Processes
+from kron.krond.settings import OutputSettings
+from kron.krond.state.directory import Directory
+from kron.krond.state.errors import PersistenceError
+from kron.krond.state.record import Ended, JobState, RunRecord
+from kron.krond.state.writeback import WriteBack
+from kron.krond.surroundings import Surroundings
+from kron.krond.timers import Timers
+from kron.logs.journal import Journal
+from kron.waking.clock import Clock
+from tests.logbook import PATIENCE_S, Logbook
+
+SECOND_NS = 10**9
+
+
+class Office(Logbook):
+    """Notices, with everything that they need, and a loop."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.log = directory / "log"
+        self.spool = directory / "state" / "notices"
+        self._timers, self._poller, clock = Timers(), Poller(), Clock()
+        self._clock = clock
+        self.state = Directory.make(str(directory / "state"))
+        journal = Journal(clock, str(self.log))
+        waits = (clock, self._timers, self._poller, Processes())
+        settings = OutputSettings(str(directory / "outputs"), is_default=True)
+        self.captures = Captures(settings, journal, *waits)
+        surroundings = Surroundings({b"PATH": b"/usr/bin:/bin"}, None, self.captures)
+        self.notices = Notices(self.state, journal, *waits, surroundings, self.captures)
+
+    def job(self, fields: str, name: str = "job") -> Entry:
+        line = f"0 0 * * * name={name} command=/bin/true shell=true {fields}"
+        return LineReader().read(line, path="/jobs", line=1, scope="/jobs:")
+
+    def end(self, entry: Entry, run_id: str, *, exit_code: int = 1) -> None:
+        ended = RunRecord(run_id, None, None, started_ns=1).ended("", exit_code=exit_code)
+        self.notices.send(self.notices.keep([(entry, ended, 1)]))
+
+    def turn_until(self, is_so: Callable[[], object], what: str) -> None:
+        deadline_s = time.monotonic() + PATIENCE_S
+        while not is_so():
+            assert time.monotonic() < deadline_s, what
+            for callback, events in self._poller.wait(0.01):
+                callback(events)
+            self._timers.fire_due(self._clock.monotonic_ns())
+
+    def reasons(self) -> list[str]:
+        return [str(each["reason"]) for each in self.events("notice_lost")]
+
+
+@pytest.fixture
+def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
+    monkeypatch.setattr(courier, "GAP_NS", SECOND_NS // 50)
+    made = Office(tmp_path)
+    yield made
+    made.notices.close()
+    made.state.close()
+
+
+def test_a_hook_that_takes_too_long_is_killed_with_all_that_it_has_started(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(courier, "LIMIT_NS", SECOND_NS // 5)
+    office.end(office.job(f'on_failure="sleep 1000 & echo $! > {office.directory}/pid; wait"'), "a")
+    office.turn_until(office.reasons, "it is killed")
+    assert office.reasons() == ["it took longer than 200ms and was killed"]
+    pid = (office.directory / "pid").read_text().strip()
+    office.turn_until(lambda: not Path(f"/proc/{pid}/stat").exists() or _is_zombie(pid), "gone")
+
+
+def _is_zombie(pid: str) -> bool:
+    try:
+        return ") Z " in Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return True
+
+
+def test_what_is_too_much_is_logged_as_lost(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notices_module, "MOST_WAITING", 3)
+    entry = office.job('on_failure="sleep 1000"')
+    for number in range(5):
+        office.end(entry, f"run-{number}")
+    assert len(office.reasons()) == 2
+    assert [each["run_id"] for each in office.events("notice_lost")] == ["run-3", "run-4"]
+    assert len(list(office.spool.iterdir())) == 3
+
+
+def test_an_output_that_never_ends_is_waited_for_only_for_a_while(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(courier, "OUTPUT_PATIENCE_NS", SECOND_NS // 5)
+    entry = office.job(f'on_failure="cat > {office.directory}/in" mail=root mail_on=output')
+    office.captures.tails.expect("a")
+    office.end(entry, "a")
+    office.turn_until(lambda: office.events("notice_sent") and office.reasons(), "both are done")
+    assert office.reasons() == [courier.OPEN_OUTPUT]
+    assert (office.directory / "in").read_bytes() == b""
+    office.captures.tails.expect("b")
+    office.end(entry, "b")
+    office.captures.tails.closed(Closed("b", "/o", 5, b"late\n"))
+    office.turn_until(lambda: len(office.events("notice_sent")) >= 2, "this one has its output")
+    assert (office.directory / "in").read_bytes() == b"late\n"
+
+
+def test_a_run_that_printed_nothing_is_not_even_written_down_for_a_mail(office: Office) -> None:
+    entry = office.job("mail=root mail_on=output")
+    office.captures.tails.expect("a")
+    office.captures.tails.closed(Closed("a", ""))
+    office.end(entry, "a")
+    assert not office.spool.exists()
+
+
+class _Store:
+    """A disk that refuses the first commits."""
+
+    def __init__(self, refusals: int, spool: Path) -> None:
+        self.refusals = refusals
+        self.spool = spool
+        self.seen: list[int] = []
+        """How many notices were on disk at each commit."""
+
+    def commit(self, _: list[JobState], *, quickly: bool = False) -> None:
+        assert not quickly
+        self.seen.append(len(list(self.spool.iterdir())) if self.spool.exists() else 0)
+        if len(self.seen) <= self.refusals:
+            raise PersistenceError("no room", OSError(28, "No space left on device"))
+
+    def check_not_lost(self) -> None:
+        pass
+
+
+class _Member:
+    def __init__(self, entry: Entry) -> None:
+        self.entry = entry
+
+    def state(self, _: str) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("refusals", "seen"), [(0, [1]), (1, [1, 0]), (2, [1, 0])])
+def test_a_notice_is_on_disk_before_the_end_and_makes_room_for_it(
+    office: Office, refusals: int, seen: list[int]
+) -> None:
+    done = office.directory / "done"
+    member = _Member(office.job(f'on_failure="echo >> {done}"'))
+    store = _Store(refusals, office.spool)
+    writeback = WriteBack(store, "boot", None, office.notices)  # type: ignore[arg-type]
+    ended = Ended(0, 0, "executed", "", "a", 1, 2, 1)
+    writeback.ended(member, ended)  # type: ignore[arg-type]
+    assert writeback.commit([member]) is (refusals < 2)  # type: ignore[list-item]
+    assert store.seen == seen
+    if refusals < 2:
+        office.turn_until(lambda: office.events("notice_sent"), "it is delivered")
+    else:
+        writeback.resume()
+        assert writeback.commit([member])  # type: ignore[list-item]
+        office.turn_until(lambda: office.events("notice_sent"), "it is delivered in the end")
+    said = [each["error"] for each in office.events("error")]
+    assert len(said) == (1 if refusals == 1 else 0), said
+    assert done.read_text() == "\n"
+    assert list(office.spool.iterdir()) == []
