@@ -292,3 +292,14 @@ def test_each_account_and_directory_is_asked_for_once() -> None:
     assert len(codes(*lines, host=host)) == 12
     asked = [question for question in host.asked if "/bin/true" not in question]
     assert asked == ["user a", "group b", "/c"]
+
+
+def test_what_hooks_and_mail_need_is_looked_for() -> None:
+    line = (
+        '0 2 * * * @policy(deadline=1h) on_failure="/opt/none --page" on_start=/usr/bin/backup '
+        "on_missed=https://hc.example.org/x mail=root command=/usr/bin/backup"
+    )
+    found = {finding.code: finding for finding in warnings(line, host=HOST)}
+    assert marked(found[Advice.COMMAND_MISSING]) == "/opt/none"
+    assert marked(found[Advice.SENDMAIL_MISSING]).startswith("mail=")
+    assert len(found) == len(warnings(line, host=HOST)) == 2

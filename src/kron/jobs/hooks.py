@@ -15,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+SENDMAILS = ("/usr/sbin/sendmail", "/usr/lib/sendmail")
+"""Where a host has its sendmail."""
 LONGEST_URL = 2_000
 MOST_ADDRESSES = 20
 

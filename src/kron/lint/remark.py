@@ -45,6 +45,7 @@ class Advice(StrEnum):
     DEFAULTS_OVERRIDDEN = "defaults-overridden"
     SLOTS_DEADLINE = "slots-deadline"
     SLOTS_UNUSED = "slots-unused"
+    SENDMAIL_MISSING = "sendmail-missing"
 
 
 SCHEDULE = "schedule"

@@ -14,6 +14,8 @@ from enum import StrEnum
 from functools import cache
 
 from kron.core.errors import quoted
+from kron.jobs.hooks import HOOK_FIELDS, SENDMAILS, Hooks, is_url
+from kron.jobs.quoting import split_words
 from kron.jobs.task import CLEAN_PATH, DEFAULT_PATH, JOURNAL_SOCKET, Destination, Task
 from kron.lint.command import is_shell_word
 from kron.lint.remark import Advice, Remark
@@ -119,6 +121,8 @@ class Requirements:
             message = f"there is no file {quoted(file.path)}: no run can start"
             fix = "create it, or write a - before the path if it may be missing"
             yield Remark(Advice.ENV_FILE_MISSING, "env_file=", message, fix)
+        if task.hooks is not None:
+            yield from self._hooks(task, task.hooks)
         for key, output in (("stdout", task.stdout), ("stderr", task.stderr)):
             if output is None:
                 continue
@@ -127,6 +131,18 @@ class Requirements:
             if output.destination is Destination.JOURNAL and not self._has_journal():
                 message = "this host has no journal of systemd: the output is kept in a file"
                 yield Remark(Advice.JOURNAL_MISSING, f"{key}=", message, "write keep, or syslog")
+
+    def _hooks(self, task: Task, hooks: Hooks) -> Iterator[Remark]:
+        if hooks.mail and not any(self._look(path) in _USABLE for path in SENDMAILS):
+            message = f"this host has no {' or '.join(SENDMAILS)}: no mail can be sent"
+            fix = "install a mail server, or name a program with KRON_SENDMAIL"
+            yield Remark(Advice.SENDMAIL_MISSING, "mail=", message, fix)
+        for key, happening in HOOK_FIELDS.items():
+            hook = hooks.of(happening)
+            if hook and not task.shell and not is_url(hook):
+                argv = split_words(hook)
+                if lack := self._program(task.replace(argv=argv)):
+                    yield Remark(lack[0], f"{key}=", *lack[1:], argv[0])
 
     def _has_journal(self) -> bool:
         return self._look(JOURNAL_SOCKET) is not PathKind.MISSING

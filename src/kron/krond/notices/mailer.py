@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import pwd
 
-from kron.jobs.hooks import MailOn
+from kron.jobs.hooks import SENDMAILS, MailOn
 from kron.jobs.task import Task
 
 SENDMAIL = "KRON_SENDMAIL"
 """The variable of krond's environment that names another program."""
-_PLACES = ("/usr/sbin/sendmail", "/usr/lib/sendmail")
 
 
 def sendmail() -> str:
     """Its path; '' if the host has none."""
-    places = (os.environ.get(SENDMAIL, ""), *_PLACES)
+    places = (os.environ.get(SENDMAIL, ""), *SENDMAILS)
     return next((path for path in places if path and os.access(path, os.X_OK)), "")
 
 
