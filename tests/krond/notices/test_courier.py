@@ -115,7 +115,7 @@ def test_an_output_that_never_ends_is_waited_for_only_for_a_while(
     office.captures.tails.expect("a")
     office.end(entry, "a")
     office.turn_until(lambda: office.events("notice_sent") and office.reasons(), "both are done")
-    assert office.reasons() == [courier.OPEN_OUTPUT]
+    assert office.reasons() == [courier.UNKNOWN_OUTPUT]
     assert (office.directory / "in").read_bytes() == b""
     office.captures.tails.expect("b")
     office.end(entry, "b")

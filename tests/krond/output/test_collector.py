@@ -31,15 +31,17 @@ class Feeder:
         self.directory = directory
         self.control, self.its_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
-    def send(self, name: str, output: bytes, *, tail: int = 0) -> None:
+    def send(self, name: str, output: bytes, *, tail: int = 0, sink: Sink = Sink.FILE) -> None:
         """Send a run that has printed this, and has ended."""
         reading, writing = os.pipe()
         os.write(writing, output)
         os.close(writing)
         place = (name, f"{name}.log", 2**20)
-        delivery = Delivery("", name, name, "", *place, (Stream(Sink.FILE),), tail)
-        socket.send_fds(self.control, [delivery.packed()], [reading])
-        os.close(reading)
+        delivery = Delivery("", name, name, "", *place, (Stream(sink),), tail)
+        relayed = [os.open(os.devnull, os.O_WRONLY)] if sink is Sink.RELAY else []
+        socket.send_fds(self.control, [delivery.packed()], [reading, *relayed])
+        for descriptor in (reading, *relayed):
+            os.close(descriptor)
 
     def serve(self) -> None:
         Collector(self.its_end, str(self.directory), Retention(50, 86_400)).serve()
@@ -127,6 +129,7 @@ def test_the_end_of_an_output_is_reported_once_it_is_complete(feeder: Feeder) ->
     feeder.send("job", b"first line\nlast line\n", tail=10)
     feeder.send("silent", b"", tail=10)
     feeder.send("unwanted", b"printed\n")
+    feeder.send("elsewhere", b"printed\n", tail=10, sink=Sink.RELAY)
     feeder.control.shutdown(socket.SHUT_WR)
     feeder.serve()
     closed = {each.run_id: each for each in feeder.heard() if isinstance(each, Closed)}
@@ -134,4 +137,5 @@ def test_the_end_of_an_output_is_reported_once_it_is_complete(feeder: Feeder) ->
     assert closed == {
         "job": Closed("job", path, 21, b"last line\n"),
         "silent": Closed("silent", ""),
+        "elsewhere": Closed("elsewhere", ""),
     }

@@ -26,7 +26,7 @@ from kron.krond.notices.ping import ping_of
 from kron.krond.notices.pings import Pings
 from kron.krond.notices.wire import Verdict
 from kron.krond.output.tails import HOOK_BYTES, Tail, Tails
-from kron.krond.output.wire import Closed
+from kron.krond.output.wire import UNKNOWN, Closed
 from kron.krond.poller import Poller
 from kron.krond.process.failure import NotStarted, StartError
 from kron.krond.process.processes import Processes
@@ -47,7 +47,10 @@ OUTPUT_PATIENCE_NS = 10 * SECOND_NS
 GAP_NS = SECOND_NS
 """Longer than it takes until a collector has written what a run printed."""
 NO_SENDMAIL = "there is no sendmail here: KRON_SENDMAIL, /usr/sbin/sendmail, /usr/lib/sendmail"
-OPEN_OUTPUT = "something that the run started has its output open, so it is not mailed"
+UNKNOWN_OUTPUT = (
+    "it is not known what the run printed: something that it started still has the output open, "
+    "or the file cannot be read"
+)
 
 
 class Parcel:
@@ -171,8 +174,6 @@ class Courier:
         if self._is_closed:
             return
         for parcel in list(self._next()):
-            if not self._is_ready(parcel):
-                continue
             if not self._poller.has_room():
                 due_ns = self._clock.monotonic_ns() + FIRST_RETRY_NS
                 parcel.retry = self._timers.at(due_ns, partial(self._again, parcel))
@@ -187,10 +188,16 @@ class Courier:
         for parcel in self._parcels:
             if room <= 0:
                 return
-            if parcel.key not in keys and not parcel.is_active and parcel.retry is None:
+            is_first = parcel.key not in keys
+            keys.add(parcel.key)
+            if (
+                is_first
+                and not parcel.is_active
+                and parcel.retry is None
+                and self._is_ready(parcel)
+            ):
                 room -= 1
                 yield parcel
-            keys.add(parcel.key)
 
     # Its output
 
@@ -204,25 +211,21 @@ class Courier:
             parcel.output = nothing
             return True
         now_ns = self._clock.monotonic_ns()
-        is_first = parcel.waited_ns is None
-        waited_ns = 0 if parcel.waited_ns is None else now_ns - parcel.waited_ns
-        parcel.waited_ns = now_ns - waited_ns
+        if parcel.waited_ns is None:
+            parcel.waited_ns = now_ns
+        waited_ns = now_ns - parcel.waited_ns
         if parcel.tail is not None:
             parcel.output = parcel.tail.closed
-            again_ns = OUTPUT_PATIENCE_NS
-        else:
-            if not is_first:  # its collector may not even have made the file at first
-                of_job = (notice.identity, parcel.entry.name, notice.ended.run_id, task)
-                parcel.output = self._tails.in_file(*of_job)
-            again_ns = GAP_NS
+        elif waited_ns >= GAP_NS:  # until then its collector may not even have made the file
+            of_job = (notice.identity, parcel.entry.name, notice.ended.run_id, task)
+            parcel.output = self._tails.in_file(*of_job)
         if parcel.output is None and waited_ns >= OUTPUT_PATIENCE_NS:
             self._tails.forget(notice.ended.run_id)
-            parcel.output = nothing.replace(total=-1)
-        if parcel.output is not None:
-            return True
-        if is_first or parcel.tail is None:
+            parcel.output = nothing.replace(total=UNKNOWN)
+        if parcel.output is None and (parcel.patience is None or parcel.patience.action is None):
+            again_ns = GAP_NS if parcel.tail is None else OUTPUT_PATIENCE_NS
             parcel.patience = self._timers.at(now_ns + again_ns, self._go)
-        return False
+        return parcel.output is not None
 
     # One delivery
 
@@ -257,8 +260,8 @@ class Courier:
             self._end(parcel, Verdict.LOST, "the job no longer has a mail=")
         elif hooks.mail.on is MailOn.OUTPUT and not output.total:
             self._end(parcel, Verdict.DONE, "")
-        elif hooks.mail.on is MailOn.OUTPUT and output.total < 0:
-            self._end(parcel, Verdict.LOST, OPEN_OUTPUT)
+        elif hooks.mail.on is MailOn.OUTPUT and output.total == UNKNOWN:
+            self._end(parcel, Verdict.LOST, UNKNOWN_OUTPUT)
         elif not program:
             verdict = Verdict.DONE if hooks.mail.is_implied else Verdict.LOST
             self._end(parcel, verdict, NO_SENDMAIL)

@@ -40,6 +40,8 @@ class _Flow(Frozen):
     pipe: int
     sink: SinkBase
     delivery: Delivery
+    file: RunFile
+    """Of the run, whether this pipe leads to it or not."""
 
 
 class Collector:
@@ -105,6 +107,12 @@ class Collector:
         del self._flows[flow.pipe]
         self._epoll.unregister(flow.pipe)
         os.close(flow.pipe)
+        flow.file.flows -= 1
+        self._finish(flow)
+        if flow.delivery.tail and not flow.file.flows:
+            self._report(flow.file.closed)
+
+    def _finish(self, flow: _Flow) -> None:
         sink = flow.sink
         if isinstance(sink, RunFile):
             sink.users -= 1
@@ -114,8 +122,6 @@ class Collector:
             self._report_loss(flow.delivery, lost)
         if isinstance(sink, RunFile) and sink.is_made:
             self._sweeper.sweep(flow.delivery.directory)
-        if isinstance(sink, RunFile) and flow.delivery.tail:
-            self._report(sink.closed)
 
     def _give_up(self, flow: _Flow, descriptor: int, error: Exception) -> None:
         """Drop the rest of an output that cannot be served: its run must neither wait nor fail."""
@@ -156,7 +162,8 @@ class Collector:
                     self._report(Report(text))
             if sink is file:
                 file.users += 1
-            self._flows[pipe] = _Flow(pipe, sink, delivery)
+            file.flows += 1
+            self._flows[pipe] = _Flow(pipe, sink, delivery, file)
             self._epoll.register(pipe, select.EPOLLIN)
 
     def _listen_if_room(self) -> None:

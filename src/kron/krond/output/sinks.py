@@ -40,6 +40,9 @@ class RunFile(SinkBase):
 
     def __init__(self, path: str, delivery: Delivery) -> None:
         self.users = 0
+        """How many pipes lead to it."""
+        self.flows = 0
+        """How many pipes of its run there are, wherever they lead."""
         self._path = path
         self._delivery = delivery
         self._file: CappedFile | None = None

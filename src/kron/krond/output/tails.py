@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
 
 from kron.jobs.task import Destination, Task
 from kron.krond.output.directory import open_for_reading, opened_directory
 from kron.krond.output.layout import read_tail
 from kron.krond.output.names import directory_name
 from kron.krond.output.reader import is_open, kept_outputs
-from kron.krond.output.wire import Closed
+from kron.krond.output.wire import UNKNOWN, Closed
 from kron.krond.settings import OutputSettings
 
 HOOK_BYTES = 10_000
@@ -81,11 +80,13 @@ class Tails:
 
     def in_file(self, identity: str, job: str, run_id: str, task: Task) -> Closed | None:
         """That of a run of which the collector reports nothing here; None: not complete yet."""
-        with suppress(OSError):
+        try:
             outputs = kept_outputs(self._settings.directory, directory_name(identity, job))
             for output in outputs:
                 if output.name.run_id == run_id:
                     return _read(output.path, run_id, wanted_tail(task))
+        except OSError:
+            return Closed(run_id, "", UNKNOWN)
         return Closed(run_id, "")
 
 

@@ -13,6 +13,8 @@ from kron.core.frozen import Frozen
 
 LONGEST = 2**16
 MOST_DESCRIPTORS = 4
+UNKNOWN = -1
+"""Instead of a number of bytes."""
 
 
 class Sink(StrEnum):
@@ -78,7 +80,7 @@ class Closed(Frozen):
     path: str
     """'' if the run printed nothing, so that it has no file."""
     total: int = 0
-    """How much it has printed."""
+    """How much it has printed, or `UNKNOWN`."""
     tail: bytes = b""
     """The end of it."""
 
