@@ -60,7 +60,10 @@ class Notice(Frozen):
     @property
     def has_run(self) -> bool:
         """Whether it is about the end of a run, which may have printed something."""
-        return self.happening in (Happening.SUCCESS, Happening.FAILURE) and bool(self.ended.run_id)
+        ended = self.ended
+        has_begun = ended.started_ns is not None or ended.ended_ns is None
+        is_end = self.happening in (Happening.SUCCESS, Happening.FAILURE)
+        return is_end and has_begun and bool(ended.run_id)
 
     def to_json(self) -> bytes:
         row = list(fields.record_to_json(self.ended, COLUMNS).values())
@@ -87,8 +90,8 @@ class Notice(Frozen):
 
 
 def notices_of_start(entry: Entry, record: RunRecord) -> list[Notice]:
-    """Who is to hear that this run has started."""
-    if entry.task.hooks is None or not entry.task.hooks.start:
+    """Who is to hear that this run has started. Its period starts with its first attempt."""
+    if entry.task.hooks is None or not entry.task.hooks.start or record.attempt > 1:
         return []
     return [Notice(entry.identity, Happening.START, Channel.HOOK, record.ended(""))]
 
@@ -114,7 +117,8 @@ def notices_of_end(entry: Entry, ended: Ended, count: int = 1) -> list[Notice]:
 
 
 def _happening(ended: Ended) -> Happening | None:
-    """None: nobody is to hear of it. A run of unknown result has not been seen to succeed."""
+    """None: nobody is to hear of it, such as of a run that is tried again. A run of unknown result
+    has not been seen to succeed."""
     if ended.outcome in _RAN:
         return Happening.SUCCESS if ended.succeeded else Happening.FAILURE
     return Happening.MISSED if ended.outcome == Outcome.MISSED else None

@@ -11,6 +11,7 @@ from kron.krond.notices.facts import in_words
 from kron.krond.notices.notice import Notice
 from kron.krond.output.tails import HOOK_BYTES
 from kron.krond.output.wire import Closed
+from kron.krond.state.record import attempt_of
 
 _FAIL = "fail"
 _LARGEST_CODE = 255
@@ -55,7 +56,8 @@ def _with_run(url: str, notice: Notice) -> str:
     """The URL with an id of the run, by which a monitor pairs the start with the end."""
     if not notice.ended.run_id:
         return url
-    digest = hashlib.sha256(f"{notice.identity}\n{notice.ended.run_id}".encode()).hexdigest()
+    run_id, _ = attempt_of(notice.ended.run_id)  # the start was that of the first attempt
+    digest = hashlib.sha256(f"{notice.identity}\n{run_id}".encode()).hexdigest()
     # The form of a UUID of version 8, whose other digits are free.
     rid = re.sub("(.{8})(.{4}).(.{3}).(.{3})(.{12}).*", r"\1-\2-8\3-8\4-\5", digest)
     return f"{url}{'&' if '?' in url else '?'}rid={rid}"
