@@ -209,7 +209,7 @@ def test_killed_at_random_krond_lets_everybody_know_at_least_once(host: Listener
     dice = random.Random(14)
     fields = f"{hook_fields(host, DONE, events='start success failure')} {KEEP}"
     names = ("one", "two", "three")
-    lines = ("echo $KRON_RUN_ID >> ran", "sleep 0.0$((RANDOM % 9))", "exit 1")
+    lines = ("echo $KRON_RUN_ID >> ran", "sleep 0.0$(($$ % 9))", "exit 1")
     host.write(*(host.job(name, *lines, fields=fields) for name in names))
     for _ in range(4):
         host.start_keeping()
