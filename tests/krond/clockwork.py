@@ -23,8 +23,8 @@ from kron.krond.member import HostMember
 from kron.krond.notify import Notifier
 from kron.krond.process.failure import StartError
 from kron.krond.process.processes import Processes
+from kron.krond.reading import read_configuration
 from kron.krond.run import PendingRun, Run
-from kron.krond.service import read_configuration
 from kron.krond.settings import KrondSettings
 from kron.krond.state.store import StateStore
 from kron.krond.surroundings import Surroundings

@@ -10,7 +10,6 @@ from contextlib import ExitStack
 
 from kron.console.program import RESTARTED
 from kron.core.errors import Code, KronError
-from kron.jobs.configuration import SYSTEM_DIRECTORY, Configuration, default_paths, load
 from kron.krond.background import Background, Foreground
 from kron.krond.cgroup_limits import with_limits_checked
 from kron.krond.cgroups import take_delegated
@@ -26,7 +25,7 @@ from kron.krond.output_dir import note_output_dir
 from kron.krond.poller import Poller
 from kron.krond.process.processes import Processes
 from kron.krond.program import BROKEN, OK, PERSISTENCE, STATE, exit_code
-from kron.krond.reading import why_nothing_runs
+from kron.krond.reading import read_configuration, why_nothing_runs
 from kron.krond.settings import JobSource, KrondSettings
 from kron.krond.signals import Signals
 from kron.krond.state.lock import lock
@@ -163,26 +162,6 @@ def _journal(settings: KrondSettings) -> Journal:
             f"the log file {settings.log_file} cannot be opened: {error.strerror}",
             fix="name another one with --log-file",
         ) from None
-
-
-def read_configuration(settings: KrondSettings) -> Configuration:
-    """All jobs of the configured sources, with the errors of their files."""
-    read = Configuration(())
-    if JobSource.KRONTAB in settings.sources:
-        is_root = os.geteuid() == 0  # the system's directory is for root only
-        default = [path for path in default_paths() if is_root or path != SYSTEM_DIRECTORY]
-        read = load(settings.config or default, settings.access, node=settings.node)
-    if JobSource.CRON not in settings.sources:
-        return read
-    from kron.jobs.crontab.host import load_host
-
-    crontabs = load_host(settings.access, node=settings.node)
-    return Configuration(
-        (*read.documents, *crontabs.documents),
-        (*read.failures, *crontabs.failures),
-        (*read.ignored, *crontabs.ignored),
-        crontabs.warnings,
-    )
 
 
 def _signals() -> set[signal.Signals]:

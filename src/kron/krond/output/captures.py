@@ -13,7 +13,6 @@ import os
 import resource
 import select
 import socket
-from array import array
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -22,18 +21,11 @@ from errno import EAGAIN, EMFILE, ENOBUFS, ENOMEM, ETOOMANYREFS
 from kron.console.report import many
 from kron.core.duration import SECOND_NS
 from kron.krond.backoff import Backoff
+from kron.krond.output.collector_process import CollectorProcess
 from kron.krond.output.tails import Tails
-from kron.krond.output.wire import (
-    LONGEST,
-    MOST_DESCRIPTORS,
-    Closed,
-    Delivery,
-    Report,
-    unpacked_report,
-)
+from kron.krond.output.wire import LONGEST, Closed, Delivery, Report, unpacked_report
 from kron.krond.poller import Poller
 from kron.krond.process.failure import NotStarted
-from kron.krond.process.helper import spawn_helper
 from kron.krond.process.processes import Processes
 from kron.krond.settings import OutputSettings
 from kron.krond.state.record import Ended
@@ -52,7 +44,6 @@ OPERATION = "keep the output"
 FIRST_RETRY_NS = SECOND_NS // 10
 LONGEST_RETRY_NS = 60 * SECOND_NS
 _TRY_AGAIN = (EAGAIN, ENOBUFS, ENOMEM, ETOOMANYREFS)
-_COLLECTOR = "kron.krond.output.collector"
 
 
 class Capture:
@@ -64,7 +55,7 @@ class Capture:
         self.delivery = delivery
         self.descriptors = descriptors
         """As `wire` has them. They belong to the capture."""
-        self.collector: _Process | None = None
+        self.collector: CollectorProcess | None = None
         """The one that has it."""
         self.is_over = False
         """The run has ended, so that it only has to be sent."""
@@ -94,7 +85,7 @@ class Captures:
         self._processes = processes
         self._held: dict[str, Capture] = {}
         self._unsent: deque[Capture] = deque()
-        self._current: _Process | None = None
+        self._current: CollectorProcess | None = None
         self._collectors = 0
         """How many there are, with those that are retired."""
         self._backoff = Backoff(FIRST_RETRY_NS, LONGEST_RETRY_NS)
@@ -147,7 +138,7 @@ class Captures:
                 return
         self._wait_for(process, 0)
 
-    def _send_to(self, process: _Process) -> bool:
+    def _send_to(self, process: CollectorProcess) -> bool:
         """Send the first of those that wait. False: not now."""
         capture = self._unsent[0]
         try:
@@ -184,17 +175,17 @@ class Captures:
         self._poller.others -= len(capture.descriptors)
         capture.close()
 
-    def _wait_for(self, process: _Process, events: int) -> None:
+    def _wait_for(self, process: CollectorProcess, events: int) -> None:
         if not self._is_closing:
             self._poller.change(process.control.fileno(), select.EPOLLIN | events)
 
-    def _expect(self, process: _Process, run_id: str) -> None:
+    def _expect(self, process: CollectorProcess, run_id: str) -> None:
         """Look after a while whether this packet was taken."""
         self._stop_looking()
         due_ns = self._clock.monotonic_ns() + PATIENCE_NS
         self._patience = self._timers.at(due_ns, lambda: self._look(process, run_id))
 
-    def _look(self, process: _Process, run_id: str) -> None:
+    def _look(self, process: CollectorProcess, run_id: str) -> None:
         self._patience = None
         first = process.first_unread()
         if first == run_id and self._collectors < MOST_COLLECTORS:
@@ -207,7 +198,7 @@ class Captures:
             self._patience.cancel()
             self._patience = None
 
-    def _replace(self, process: _Process) -> None:
+    def _replace(self, process: CollectorProcess) -> None:
         """Retire a collector that does not answer, so that it ends with the last of its pipes."""
         self._log(Report("the collector of outputs does not answer; krond starts another"))
         process.is_retired = True
@@ -217,7 +208,7 @@ class Captures:
         self._current = None
         self._send()
 
-    def _take_back(self, process: _Process) -> None:
+    def _take_back(self, process: CollectorProcess) -> None:
         """Have another one get what this one has not taken, as far as krond may hold it."""
         while self._poller.others <= _most_held() and (packet := process.withdrawn()):
             delivery, descriptors, is_whole = packet
@@ -243,7 +234,7 @@ class Captures:
         due_ns = self._clock.monotonic_ns() + self._backoff.next_ns()
         self._retry = self._timers.at(due_ns, self._retried)
 
-    def _reset_backoff(self, process: _Process) -> None:
+    def _reset_backoff(self, process: CollectorProcess) -> None:
         """A collector has worked, and for long: one that is broken may end with every packet."""
         if self._clock.monotonic_ns() - process.began_ns >= LONGEST_RETRY_NS:
             self._backoff.reset()
@@ -253,9 +244,9 @@ class Captures:
         if self._unsent:
             self._send()
 
-    def _start(self) -> _Process | None:
+    def _start(self) -> CollectorProcess | None:
         try:
-            process = _Process(self.settings, self._clock.monotonic_ns())
+            process = CollectorProcess(self.settings, self._clock.monotonic_ns())
             if not self._is_closing:
                 self._watch(process)
         except (NotStarted, OSError) as error:
@@ -264,7 +255,7 @@ class Captures:
         self._current = process
         return process
 
-    def _watch(self, process: _Process) -> None:
+    def _watch(self, process: CollectorProcess) -> None:
         try:
             process.watched = self._processes.watch(process.pid)
         except OSError:
@@ -274,7 +265,7 @@ class Captures:
         self._poller.add(process.watched, select.EPOLLIN, lambda _: self._ended(process))
         self._poller.add(process.control.fileno(), select.EPOLLIN, self._hearer(process))
 
-    def _hearer(self, process: _Process) -> Callable[[int], None]:
+    def _hearer(self, process: CollectorProcess) -> Callable[[int], None]:
         def hear(events: int) -> None:
             if events & select.EPOLLIN:
                 self._take_reports(process)
@@ -283,7 +274,7 @@ class Captures:
 
         return hear
 
-    def _take_reports(self, process: _Process) -> None:
+    def _take_reports(self, process: CollectorProcess) -> None:
         """Log what a collector says."""
         with suppress(BlockingIOError):
             while data := process.control.recv(LONGEST):
@@ -296,7 +287,7 @@ class Captures:
                 if not report.name:
                     self._said.add(report.text)
 
-    def _ended(self, process: _Process) -> None:
+    def _ended(self, process: CollectorProcess) -> None:
         """A collector was killed, or is broken: another one goes on with what it had.
 
         Or it was retired, and has nothing more to do.
@@ -337,55 +328,6 @@ class Captures:
             operation=OPERATION,
             error=report.text,
         )
-
-
-class _Process:
-    """A collector, as krond sees it."""
-
-    def __init__(self, settings: OutputSettings, began_ns: int) -> None:
-        self.captures: dict[str, Capture] = {}
-        self.began_ns = began_ns
-        self.watched = -1
-        self.is_retired = False
-        """Another one gets what comes; this one serves what it has."""
-        self.control, self._its_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        # krond keeps its copy of that end, to see what was not taken and to take it back.
-        try:
-            self.control.setblocking(False)
-            kept = (settings.directory, str(settings.most), str(settings.age_s))
-            its_end = self._its_end.fileno()
-            self.pid = spawn_helper("krond-output", _COLLECTOR, *kept, control=its_end)
-        except BaseException:
-            self.close()
-            raise
-
-    def close(self) -> None:
-        self.control.close()
-        self._its_end.close()
-
-    def first_unread(self) -> str:
-        """The run id of the first packet that it has not taken, or ''."""
-        try:
-            data = self._its_end.recv(LONGEST, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return ""
-        return Delivery.unpacked(data).run_id
-
-    def withdrawn(self) -> tuple[Delivery, list[int], bool] | None:
-        """The first packet that it has not taken, which it never will then.
-
-        With the descriptors, and whether those are all of them.
-        """
-        room = socket.CMSG_SPACE(MOST_DESCRIPTORS * array("i").itemsize)
-        how = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC  # socket.recv_fds ignores its flags
-        try:
-            data, parts, flags, _ = self._its_end.recvmsg(LONGEST, room, how)
-        except BlockingIOError:
-            return None
-        if not data:
-            return None
-        descriptors = [each for _, _, part in parts for each in array("i", part)]
-        return Delivery.unpacked(data), descriptors, not flags & socket.MSG_CTRUNC
 
 
 def _most_held() -> int:

@@ -1,0 +1,64 @@
+"""A collector as krond sees it: its process, and both ends of the connection to it."""
+
+from __future__ import annotations
+
+import socket
+from array import array
+
+from kron.krond.output.wire import LONGEST, MOST_DESCRIPTORS, Delivery
+from kron.krond.process.helper import spawn_helper
+from kron.krond.settings import OutputSettings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kron.krond.output.captures import Capture
+
+_COLLECTOR = "kron.krond.output.collector"
+
+
+class CollectorProcess:
+    def __init__(self, settings: OutputSettings, began_ns: int) -> None:
+        self.captures: dict[str, Capture] = {}
+        self.began_ns = began_ns
+        self.watched = -1
+        self.is_retired = False
+        """Another one gets what comes; this one serves what it has."""
+        self.control, self._its_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        # krond keeps its copy of that end, to see what was not taken and to take it back.
+        try:
+            self.control.setblocking(False)
+            kept = (settings.directory, str(settings.most), str(settings.age_s))
+            its_end = self._its_end.fileno()
+            self.pid = spawn_helper("krond-output", _COLLECTOR, *kept, control=its_end)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self.control.close()
+        self._its_end.close()
+
+    def first_unread(self) -> str:
+        """The run id of the first packet that it has not taken, or ''."""
+        try:
+            data = self._its_end.recv(LONGEST, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return ""
+        return Delivery.unpacked(data).run_id
+
+    def withdrawn(self) -> tuple[Delivery, list[int], bool] | None:
+        """The first packet that it has not taken, which it never will then.
+
+        With the descriptors, and whether those are all of them.
+        """
+        room = socket.CMSG_SPACE(MOST_DESCRIPTORS * array("i").itemsize)
+        how = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC  # socket.recv_fds ignores its flags
+        try:
+            data, parts, flags, _ = self._its_end.recvmsg(LONGEST, room, how)
+        except BlockingIOError:
+            return None
+        if not data:
+            return None
+        descriptors = [each for _, _, part in parts for each in array("i", part)]
+        return Delivery.unpacked(data), descriptors, not flags & socket.MSG_CTRUNC
+
