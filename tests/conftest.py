@@ -56,6 +56,7 @@ HEAVY = {
             "start_up",
             "starter",
             "state_across",
+            "successor",
             "surroundings",
             "systemd",
         )

@@ -84,7 +84,11 @@ def origin(program: Program, command: str, argument: str) -> str:
 
 def _groups(parser: argparse.ArgumentParser) -> Iterator[Group]:
     for group in parser._action_groups:
-        options = tuple(_option(action, parser.prog) for action in group._group_actions)
+        options = tuple(
+            _option(action, parser.prog)
+            for action in group._group_actions
+            if action.help != argparse.SUPPRESS
+        )
         if options:
             title = {"positional arguments": "arguments"}.get(group.title or "", group.title)
             yield Group(title or "options", options)

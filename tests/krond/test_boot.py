@@ -192,7 +192,7 @@ def test_a_job_that_is_removed_and_comes_back_does_not_run_again(host: BootedHos
 def test_a_job_that_is_forgotten_does_not_run_again_in_this_boot(host: BootedHost) -> None:
     host.begin(JOB)
     host.clock.set("2026-01-01T00:00:00Z")
-    host.daemon.forget("job")
+    host.daemon.orders.forget("job")
     host.turn()
     host.again()
     assert len(host.started()) == 1
@@ -288,7 +288,7 @@ def test_a_state_that_does_not_read_counts_as_run(host: BootedHost) -> None:
 
 def test_triggered_by_hand_it_runs_outside_of_any_boot(host: BootedHost) -> None:
     host.begin(JOB)
-    host.daemon.trigger("job", lambda _: None)
+    host.daemon.orders.trigger("job", lambda _: None)
     host.settle()
     assert len(host.started()) == 2
     assert host.periods()[0] == NOON

@@ -184,7 +184,7 @@ def test_a_run_that_waits_for_its_turn_ends_with_its_job(tmp_path: Path, change:
         elif change == "remove":
             host.reload(job("other", "0 20 * * *"))
         else:
-            host.daemon.forget("job")
+            host.daemon.orders.forget("job")
         host.until("2026-03-01T10:40:00Z")
         assert [period for period, _ in host.missed()] == ["2026-03-01T10:00:00Z"]
         assert host.started() == []

@@ -169,7 +169,7 @@ def test_to_forget_a_job_is_the_way_out_of_a_wrong_future(tmp_path: Path) -> Non
         host.until("2036-03-01T10:05:00Z")
         host.clock.set("2026-03-01T08:00:00Z")
         host.until("2026-03-01T09:00:00Z")
-        host.daemon.forget("job")
+        host.daemon.orders.forget("job")
         assert not is_behind(host, "job")
         host.until("2026-03-01T11:00:00Z")
         assert host.started("job") == ["2036-03-01T10:00:00Z", TEN]
@@ -342,7 +342,7 @@ def test_a_run_that_waits_is_not_given_up_by_a_clock_that_is_not_believed(tmp_pa
         (waiting,) = host.events("waiting")
         host.clock.jump(40 * DAY_S)
         host.turn()
-        host.daemon.trigger("manual", lambda _: None)
+        host.daemon.orders.trigger("manual", lambda _: None)
         first = next(iter(host.daemon.supervisor.runs.values()))
         host.end(first)
         host.settle()
@@ -398,12 +398,12 @@ def test_forget_all_ahead_brings_back_every_job_that_waits_for_the_clock(tmp_pat
         (trouble,) = host.daemon.troubles()
         assert trouble["kind"] == "clock"
         assert "2 of 2 jobs wait" in str(trouble["text"])
-        forgotten = host.daemon.forget_ahead()
+        forgotten = host.daemon.orders.forget_ahead()
         assert [member.entry.name for member in forgotten] == ["hourly", "monthly"]
         assert host.daemon.troubles() == []
         host.until("2026-03-01T06:30:00Z")
         assert host.started("hourly") == host.started("monthly") == ["2026-03-01T06:00:00Z"]
-        assert host.daemon.forget_ahead() == []
+        assert host.daemon.orders.forget_ahead() == []
 
 
 # Nights of an hour more or less, in Berlin

@@ -174,7 +174,7 @@ def test_nothing_is_removed_or_forgotten_while_the_disk_is_full(
             (error,) = host.events("error")  # the end is not stored, so files may be old
             assert error["operation"] == "look for old states"
             with pytest.raises(PersistenceError, match="No space left on device"):
-                host.daemon.forget("job")
+                host.daemon.orders.forget("job")
         assert path.exists()
         host.until(later(32.5))
         assert not path.exists()

@@ -169,7 +169,7 @@ def test_the_next_period_replaces_a_waiting_attempt(tmp_path: Path) -> None:
 def test_a_manual_run_is_tried_once(tmp_path: Path) -> None:
     with Clockwork(tmp_path, DAWN) as host:
         host.begin(job("retries=3"))
-        host.daemon.trigger("a", lambda _: None)
+        host.daemon.orders.trigger("a", lambda _: None)
         host.until("2026-03-01T06:00:00Z")
         assert len(host.events("started")) == 1
 
@@ -179,7 +179,7 @@ def test_a_manual_run_is_tried_once(tmp_path: Path) -> None:
     [
         (lambda host: host.reload("# none"), REMOVED),
         (lambda host: host.reload(job("retries=3", policy="@policy(suspend=true)")), "suspended"),
-        (lambda host: host.daemon.forget("a"), "forgotten"),
+        (lambda host: host.daemon.orders.forget("a"), "forgotten"),
     ],
 )
 def test_an_attempt_that_nobody_wants_any_more_is_not_started(

@@ -187,8 +187,8 @@ def test_manual_runs_count_and_wait_too(tmp_path: Path) -> None:
     with Clockwork(tmp_path, DAWN) as host:
         host.begin("slots: database=1", job("first"), job("second"))
         ends: list[object] = []
-        assert host.daemon.trigger("first", ends.append).waits_for == ""
-        pending = host.daemon.trigger("second", ends.append)
+        assert host.daemon.orders.trigger("first", ends.append).waits_for == ""
+        pending = host.daemon.orders.trigger("second", ends.append)
         assert pending.waits_for == "slot database: 1 of 1 taken by first"
         host.until("2026-03-01T06:00:00Z")
         host.end(host.run("first"))

@@ -84,13 +84,24 @@ class Cgroups:
         for controller in {limit.controller for limit in CgroupLimit}:
             with suppress(OSError):  # it is not delegated, or others are in the same container
                 write(f"{self._base}/cgroup.subtree_control", f"+{controller}")
-        with suppress(OSError), open(f"{self._base}/cgroup.subtree_control") as file:  # noqa: PTH123
-            self.controllers = frozenset(file.read().split())
+        with suppress(OSError):
+            self.controllers = _controllers_of(self._base)
 
 
 def key_of(identity: str) -> str:
     """A job's identity as a part of a cgroup's name: after a restart it says whose it is."""
     return sha256(os.fsencode(identity)).hexdigest()[:16]
+
+
+def own_controllers() -> frozenset[str] | None:
+    """The controllers that a krond in the cgroup of this process has taken; None: none has runs
+    in cgroups here, as far as can be seen."""
+    with suppress(OSError):
+        path = _own_path()
+        own = _directory_of(path) if path.endswith(f"/{LEAF}") else None
+        if own is not None:
+            return _controllers_of(os.path.dirname(own))  # noqa: PTH120
+    return None
 
 
 def take_delegated() -> Cgroups | None:
@@ -163,6 +174,11 @@ def _mark(directory: str, name: str) -> bytes:
     with suppress(OSError):
         return os.getxattr(directory, name)
     return b""
+
+
+def _controllers_of(directory: str) -> frozenset[str]:
+    with open(f"{directory}/cgroup.subtree_control", encoding="ascii") as file:  # noqa: PTH123
+        return frozenset(file.read().split())
 
 
 def _own_path() -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import kron
 from kron.core.duration import SECOND_NS
-from kron.core.errors import Code, KronError
+from kron.core.errors import KronError
 from kron.engine.actions import Outcome
 from kron.jobs.configuration import Configuration, ConfigurationError
 from kron.krond.attempts import following
@@ -19,10 +19,12 @@ from kron.krond.clock_hold import ClockHold
 from kron.krond.control.requests import Requests
 from kron.krond.control.server import ControlServer
 from kron.krond.enrolment import NOT_STARTED, HostEnrolment
+from kron.krond.handover import Handover
 from kron.krond.host import Host
 from kron.krond.leftovers import Leftover
 from kron.krond.member import HostMember
 from kron.krond.notify import Notifier
+from kron.krond.orders import Orders
 from kron.krond.outage import Outage
 from kron.krond.pause import Pauses
 from kron.krond.reading import log_read
@@ -36,6 +38,7 @@ from kron.krond.state.errors import PersistenceError, StateLost
 from kron.krond.state.record import RETRIED, Ended
 from kron.krond.state.writeback import WriteBack
 from kron.krond.supervisor import Supervisor
+from kron.krond.upgrade import Upgrade
 from kron.krond.work import Work
 from kron.logs.announcer import JournalAnnouncer
 from kron.logs.event import Event, Level
@@ -44,7 +47,6 @@ from kron.waking.queue import AT_ONCE
 
 BUSY_NS = SECOND_NS // 2
 """Work that takes no longer makes no run late."""
-FORGOTTEN = "the job was forgotten"
 STOPPED = "stopped with krond"
 
 
@@ -55,7 +57,9 @@ class Daemon:
         read: Callable[[], Configuration],
         host: Host,
         notifier: Notifier,
+        handover: Handover | None = None,
     ) -> None:
+        """`handover`: what the program before this one has left, if it was upgraded."""
         self.settings = settings
         self.journal = host.journal
         self.started_ns = host.clock.now_ns()
@@ -83,11 +87,16 @@ class Daemon:
             writeback, writeback, self.starter, announcer, host.clock, slack_s=settings.slack_s
         )
         self._outage = Outage(host, writeback, pauses.add("state"))
-        self._removed = RemovedStates(host, self.roster)
+        removed = RemovedStates(host, self.roster)
+        self.orders = Orders(
+            *(host.clock, self.roster, removed, writeback, self.starter, self._scheduler)
+        )
         self._enrolment = HostEnrolment(
             *(host, self.roster, writeback, self.supervisor, self.starter, self._scheduler),
-            *(self._clock_hold, self._removed),
+            *(self._clock_hold, removed),
         )
+        self.upgrade = Upgrade(self, host, notifier, pauses, work)
+        self._handover = handover
         self._stopping: OnStop | None = None
         self._is_accepting = not settings.is_once
         """Whether periods that come due from now on are dealt with."""
@@ -110,7 +119,9 @@ class Daemon:
     def begin(self, configuration: Configuration) -> None:
         self._work.turn()
         log_read(self.journal, configuration)
-        self._enrolment.begin(configuration, self._clock.now_ns())
+        self._enrolment.begin(configuration, self._clock.now_ns(), self._handover)
+        if self._handover is not None:
+            self.supervisor.reap_others(self._handover.helpers)
         self._writeback.flush()
         self._writeback.check()
         self._busy_ns = self._work.turn_ns
@@ -122,14 +133,23 @@ class Daemon:
         poller = self._host.poller
         poller.add(signals.fileno(), select.EPOLLIN, lambda _: self._signalled(signals))
         directory = self._host.store.directory.descriptor
-        control = ControlServer(directory, Requests(self).answer, poller)
+        requests = Requests(self)
+        listening = self._handover.control if self._handover else -1
+        control = ControlServer(directory, requests.answer, poller, listening=listening)
         try:
-            self.journal.event(Event.READY, version=kron.__version__, jobs=len(self.roster))
+            jobs, before = len(self.roster), self._handover.version if self._handover else None
+            self.journal.event(
+                Event.READY, version=kron.__version__, jobs=jobs, upgraded_from=before
+            )
             self._notifier.ready(self._status())
             self._keep_watchdog_quiet()
             on_ready()
+            if self._handover is not None:
+                requests.go_on(self._handover, control)
+                self._handover = None
             while not self._is_done():
                 self.turn()
+                self.upgrade.go(control, signals)
             if self._host.notices is not None:
                 self._host.notices.finish(self.turn, is_stopping=self.is_stopping)
             self._end()
@@ -191,49 +211,6 @@ class Daemon:
                 redirect_output(self.settings.output_file)
         except OSError as error:
             self.journal.error("reopen", f"{error.filename}: {error.strerror}")
-
-    def trigger(self, name: str, on_end: Callable[[Ended], None]) -> PendingRun:
-        if self.is_stopping:
-            raise KronError(Code.CONTROL, "krond is stopping, and starts no more runs")
-        self._writeback.check()
-        member = self.roster.find(name)
-        pending = self.starter.manual(member, on_end)
-        self._scheduler.request(member, pending)
-        if not self._writeback.commit([member]):
-            self.starter.give_up(member, pending, Outcome.MISSED, str(self._writeback.failure))
-        self._writeback.check()
-        self.starter.go()
-        return pending
-
-    def forget(self, name: str) -> str:
-        """Forget the past of a job, which may be removed: its identity. Its runs go on."""
-        try:
-            member = self.roster.find(name)
-        except KronError:
-            is_known = any(member.entry.name == name for member in self.roster)
-            identity = "" if is_known else self._removed.forget(name)
-            if not identity:
-                raise
-            return identity
-        self._forget([member])
-        return member.entry.identity
-
-    def forget_ahead(self) -> list[HostMember]:
-        """Forget the past of every job that ended periods by a clock that was ahead."""
-        ahead = [member for member in self.roster if member.is_behind]
-        self._forget(ahead)
-        return ahead
-
-    def _forget(self, members: list[HostMember]) -> None:
-        self._writeback.check()
-        now_ns = self._clock.now_ns()
-        for member in members:
-            self._scheduler.give_up(member, FORGOTTEN)
-            member.forget(now_ns // SECOND_NS)
-        self._scheduler.step(members, now_ns)
-        if failure := self._writeback.failure:
-            message = f"forgotten, but that is not safe yet: {failure.message}"
-            raise KronError(failure.code, message, failure.fix)
 
     def troubles(self) -> list[dict[str, object]]:
         """What keeps krond from its work, as `krond status` has it."""
@@ -353,6 +330,8 @@ class Daemon:
                 self.reload()
             elif number == signal.SIGUSR1:
                 self.reopen_logs()
+            elif number == signal.SIGUSR2:
+                self.upgrade.ask()
             elif number == signal.SIGCHLD:
                 self.supervisor.reap_strays()
             else:
@@ -378,14 +357,17 @@ class Daemon:
         return self.settings.is_once and not self.supervisor.runs and not self.starter.waiting
 
     def _end(self) -> None:
-        """Store what the next krond has to know of runs that go on."""
         if not self.is_stopping:
             self.journal.event(Event.STOPPING, reason="nothing more was due", active=0)
+        if not self.put_down():
+            self._writeback.check()
+
+    def put_down(self) -> bool:
+        """Store what the next krond has to know of runs that go on. False: not all of it."""
         for run in self.supervisor.runs.values():
             self._writeback.changed(run.member)
         for pending in list(self.starter.waiting.values()):
             self._writeback.changed(pending.member)
             if pending.nominal_s is None:  # nobody else will know of it
                 self.starter.give_up(pending.member, pending, Outcome.MISSED, NOT_STARTED)
-        if not self._writeback.write_all():
-            self._writeback.check()
+        return self._writeback.write_all()

@@ -22,6 +22,7 @@ from kron.jobs.task import Task
 from kron.krond.attempts import resumed
 from kron.krond.boot import Boot
 from kron.krond.clock_hold import ClockHold
+from kron.krond.handover import Handover
 from kron.krond.host import Host
 from kron.krond.member import HostMember
 from kron.krond.removed import RemovedStates
@@ -65,8 +66,17 @@ class HostEnrolment:
         self._removed = removed
         self._boot = Boot(host.store, host.processes.boot_id())
 
-    def begin(self, configuration: Configuration, now_ns: int) -> None:
-        """Take up the jobs and what is left of their runs, and start what is due."""
+    def begin(
+        self, configuration: Configuration, now_ns: int, handover: Handover | None = None
+    ) -> None:
+        """Take up the jobs and what is left of their runs, and start what is due.
+
+        With a handover the jobs were looked after until then: there was no downtime.
+        """
+        busy_s = 0
+        if handover is not None:
+            self._supervisor.held = handover.runs
+            busy_s = -((handover.since_ns - self._host.clock.monotonic_ns()) // SECOND_NS)
         if self._host.notices is not None:
             self._host.notices.find_left()  # before anything happens to a run
         self._starter.resize(configuration.slots)
@@ -90,6 +100,8 @@ class HostEnrolment:
             member = self._enrol(entry, state, now_ns)
             if isinstance(state, JobState):
                 found.append((member, state))
+                if handover is not None:
+                    member.was_awake(handover.awake_s)
             else:
                 unknown.append(member)
         for error in corrupt.values():
@@ -115,7 +127,7 @@ class HostEnrolment:
         self._supervisor.leftovers.find(self._roster, self._supervisor.runs)
         self._drop_proofs(unclaimed - self._supervisor.runs.keys(), found)
         self._log_suspended(self._roster)
-        self._scheduler.step(self._without_doubtful(now_ns), now_ns)
+        self._scheduler.step(self._without_doubtful(now_ns), now_ns, busy_s=busy_s)
         if self._writeback.flush():
             self._boot.serve()
         self._drop_expired_history()
@@ -198,6 +210,7 @@ class HostEnrolment:
         unsure = [(job, state) for job, state in found if state.active or state.ledger.starting]
         search = self._starter.search
         search.look(unsure)
+        search.pids |= {run_id: run.pid for run_id, run in self._supervisor.held.items()}
         for member, state in unsure:
             # After a reboot the proof may be gone with the page cache, and the run may have begun.
             is_rebooted = state.boot_id != self._host.processes.boot_id()

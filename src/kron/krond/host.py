@@ -8,6 +8,7 @@ from kron.krond.history.writer import History
 from kron.krond.notices.notices import Notices
 from kron.krond.poller import Poller
 from kron.krond.process.processes import Processes
+from kron.krond.state.lock import Lock
 from kron.krond.state.store import StateStore
 from kron.krond.surroundings import Surroundings
 from kron.krond.timers import Timers
@@ -33,3 +34,5 @@ class Host(Frozen):
     """None: no cgroup is delegated to krond, so runs have none of their own."""
     notices: Notices | None = None
     """None: nobody hears of anything."""
+    pid_file: Lock | None = None
+    """That of `--pid-file`."""

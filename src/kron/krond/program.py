@@ -28,6 +28,7 @@ COMMANDS = {
     "start": "start the daemon",
     "stop": "stop it and wait until it has ended",
     "reload": "make it read its configuration again",
+    "upgrade": "make it go on as the program that is installed now",
     "status": "show what it and its jobs are doing",
     "output": "show what the runs of a job have printed",
     "trigger": "start a run of a job now, outside any period",

@@ -10,12 +10,14 @@ from contextlib import ExitStack
 
 from kron.console.program import RESTARTED
 from kron.core.errors import Code, KronError
+from kron.jobs.configuration import Configuration
 from kron.krond.background import Background, Foreground
 from kron.krond.cgroup_limits import with_limits_checked
 from kron.krond.cgroups import take_delegated
 from kron.krond.control.server import check_socket
 from kron.krond.daemon import Daemon
 from kron.krond.follower import Follower
+from kron.krond.handover import Handover
 from kron.krond.history.writer import History
 from kron.krond.host import Host
 from kron.krond.notices.notices import Notices
@@ -27,9 +29,10 @@ from kron.krond.process.processes import Processes
 from kron.krond.program import BROKEN, OK, PERSISTENCE, STATE, exit_code
 from kron.krond.reading import read_configuration, why_nothing_runs
 from kron.krond.settings import JobSource, KrondSettings
-from kron.krond.signals import Signals
+from kron.krond.signals import HEARD, Signals
 from kron.krond.state.lock import lock
 from kron.krond.state.store import StateStore
+from kron.krond.successor import initial_environment
 from kron.krond.surroundings import Surroundings
 from kron.krond.timers import Timers
 from kron.logs.journal import Journal
@@ -42,9 +45,11 @@ GARBAGE_AT = 20_000
 """How many more objects start a garbage collection: a burst makes many that stay."""
 
 
-def serve(settings: KrondSettings, line: Background | Foreground) -> int:
+def serve(
+    settings: KrondSettings, line: Background | Foreground, handover: Handover | None = None
+) -> int:
     """Run a daemon to its end. `line` reports that it is ready, or why it is not."""
-    service = _Service(settings, line)
+    service = _Service(settings, line, handover)
     try:
         service.run()
     except KronError as error:
@@ -57,38 +62,52 @@ def serve(settings: KrondSettings, line: Background | Foreground) -> int:
 class _Service:
     """A daemon and everything that it needs, as far as that exists yet."""
 
-    def __init__(self, settings: KrondSettings, line: Background | Foreground) -> None:
+    def __init__(
+        self,
+        settings: KrondSettings,
+        line: Background | Foreground,
+        handover: Handover | None,
+    ) -> None:
         self._settings = settings
         self._line = line
+        self._handover = handover
         self._journal: Journal | None = None
         self._warning = ""
         """For the terminal, when krond is ready."""
         self._is_ready = False
 
     def run(self) -> None:
-        settings = self._settings
+        settings, handover = self._settings, self._handover
         notifier = Notifier.from_environment(os.environ)
         gc.disable()  # hardly anything made during the start is garbage
         configuration = read_configuration(settings).checked()
         with ExitStack() as stack:
             signals = Signals(_signals())  # from here on no signal interrupts our code
             stack.callback(signals.restore)
+            pid_file = None
             if settings.pid_file:
-                pid_file = lock(settings.pid_file)
+                pid_file = lock(settings.pid_file, held=handover.pid_file if handover else -1)
                 stack.callback(pid_file.release, remove=True)
-            store = StateStore.open(settings.state_dir)
+            held = None if handover is None else (handover.state_dir, handover.state_lock)
+            store = StateStore.open(settings.state_dir, held)
             stack.callback(store.close)
             check_socket(store.directory.descriptor)  # before anything is started
             note_output_dir(settings.outputs.directory, store.directory.descriptor)
             self._journal = journal = _journal(settings)
             open_files = _limits(settings)
+            if handover is not None:
+                open_files = handover.open_files
             cgroups = take_delegated()
+            controllers = None
             if cgroups is not None:
                 stack.callback(cgroups.close)
-            with_limits_checked(configuration, cgroups).checked()
+                controllers = cgroups.controllers
+            with_limits_checked(configuration, controllers).checked()
             clock, timers, poller, processes = Clock(), Timers(), Poller(), Processes()
             captures = Captures(settings.outputs, journal, clock, timers, poller, processes)
             stack.callback(captures.close)
+            if handover is not None:
+                captures.take(handover.collectors, handover.unsent)
             surroundings = Surroundings(_own_environment(), open_files, captures, cgroups)
             history = History(store.directory, journal, clock, timers)
             stack.callback(history.close)
@@ -100,12 +119,13 @@ class _Service:
                 history=history,
                 cgroups=cgroups,
                 notices=notices,
+                pid_file=pid_file,
             )
 
             def read() -> Configuration:
-                return with_limits_checked(read_configuration(settings), cgroups)
+                return with_limits_checked(read_configuration(settings), controllers)
 
-            daemon = Daemon(settings, read, host, notifier)
+            daemon = Daemon(settings, read, host, notifier, handover)
             if JobSource.CRON in settings.sources:
                 from kron.jobs.crontab.host import watched
 
@@ -165,7 +185,7 @@ def _journal(settings: KrondSettings) -> Journal:
 
 
 def _signals() -> set[signal.Signals]:
-    heard = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1}
+    heard = set(HEARD)
     # As process 1 of a container krond becomes the parent of every orphan, and must reap it.
     return heard | {signal.SIGCHLD} if os.getpid() == 1 else heard
 
@@ -193,13 +213,9 @@ def _limits(settings: KrondSettings) -> tuple[int, int]:
 def _own_environment() -> dict[bytes, bytes]:
     """The environment that krond was started with and that its runs inherit, except `NAMES`.
 
-    Byte for byte, so not `os.environ`: Python adds LC_CTYPE where the locale is C, and krond may
-    have started itself again with PYTHONUTF8. Neither is meant for a job.
+    krond may have started itself again with PYTHONUTF8: that is not meant for a job.
     """
-    with open("/proc/self/environ", "rb") as file:  # noqa: PTH123
-        variables = dict(
-            variable.split(b"=", 1) for variable in file.read().split(b"\0") if b"=" in variable
-        )
+    variables = initial_environment()
     before = variables.pop(RESTARTED.encode(), None)
     if before is not None:
         variables.pop(b"PYTHONUTF8", None)

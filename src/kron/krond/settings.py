@@ -53,6 +53,8 @@ class OutputSettings(Frozen):
 class KrondSettings(Frozen):
     state_dir: str
     access: FileAccess
+    directory: str = ""
+    """In which krond was started; '' if that is gone."""
     config: tuple[str, ...] = ()
     """Files and directories of krontab files; if empty, the default ones that exist."""
     sources: tuple[JobSource, ...] = (JobSource.KRONTAB,)

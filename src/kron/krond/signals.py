@@ -7,10 +7,13 @@ nothing: none of our code ever runs in the middle of other code.
 from __future__ import annotations
 
 import os
+import select
 import signal
 from collections.abc import Iterable
 from types import FrameType
 
+HEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+"""What krond can be asked for by a signal."""
 _READ_BYTES = 65_536  # as much as a pipe holds
 
 
@@ -35,6 +38,10 @@ class Signals:
     def fileno(self) -> int:
         """Readable when a signal has come."""
         return self._reader
+
+    @property
+    def is_any_unread(self) -> bool:
+        return bool(select.select([self._reader], [], [], 0)[0])
 
     def read(self) -> list[int]:
         """The signals since the last call, each once, in the order of their first arrival."""

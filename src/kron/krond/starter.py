@@ -81,7 +81,7 @@ class ProcessStarter:
         self._clock_hold = clock_hold
         self._catch_up = catch_up
         self._most_running = most_running
-        self._is_closed = False
+        self.is_closed = False
 
     # The executor of `kron.runtime`
 
@@ -209,7 +209,7 @@ class ProcessStarter:
 
     def close(self) -> None:
         """Start no more runs."""
-        self._is_closed = True
+        self.is_closed = True
 
     def go(self) -> None:
         """Start the runs that can start, in the order of the line; then log and note them.
@@ -227,7 +227,7 @@ class ProcessStarter:
 
     def _start_line(self) -> None:
         held: list[PendingRun] = []
-        while self._line and not self._is_closed:
+        while self._line and not self.is_closed:
             if self._line[0].is_done:
                 self._line.popleft()
             elif obstacle := self._obstacle():

@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 import select
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from kron.core.duration import SECOND_NS, format_duration
 from kron.core.instant import optional_text
 from kron.jobs.entry import Entry
+from kron.krond.handover import HeldRun
 from kron.krond.host import Host
 from kron.krond.leftovers import Leftover, Leftovers
 from kron.krond.member import HostMember
@@ -25,6 +26,7 @@ from kron.krond.state.record import Ended, RunRecord
 from kron.logs.event import Component, Event, Level
 from kron.logs.journal import Journal
 
+TIMED_OUT = "timed out after "
 UNSEEN = "krond was not its parent when it ended, so its result is unknown"
 
 
@@ -42,6 +44,8 @@ class Supervisor:
     ) -> None:
         self.runs: dict[str, Run] = {}
         self.leftovers = Leftovers(host, on_leftover_gone)
+        self.held: dict[str, HeldRun] = {}
+        """The runs that an upgrade has left to this program, until they are taken up."""
         self._host = host
         self._on_end = on_end
 
@@ -59,6 +63,10 @@ class Supervisor:
             self._finish(run)
 
     def adopt(self, member: HostMember, record: RunRecord, pid: int) -> None:
+        """Take up a run of the krond before this one."""
+        if held := self.held.pop(record.run_id, None):
+            self._go_on(member, record, held)
+            return
         ticks = self._host.processes.start_ticks(pid)
         age_ns = self._host.processes.age_ns(ticks) if ticks is not None else 0
         started_ns = self._host.clock.now_ns() - age_ns
@@ -70,19 +78,41 @@ class Supervisor:
         began_ns = self._host.clock.monotonic_ns() - age_ns
         self.watch(Run(member, record, pid, began_ns, is_adopted=True))
 
+    def _go_on(self, member: HostMember, record: RunRecord, held: HeldRun) -> None:
+        """Watch a run that this process has started, as another program. It may have ended."""
+        if record.started_ns is None:  # no state reads, and it was found by its environment
+            clock, processes = self._host.clock, self._host.processes
+            record = record.replace(
+                started_ns=clock.now_ns() - clock.monotonic_ns() + held.began_ns,
+                pid=held.pid,
+                ticks=processes.start_ticks(held.pid),
+                boot_id=processes.boot_id(),
+            )
+        run = Run(member, record, held.pid, held.began_ns, is_adopted=False)
+        if captures := self._host.surroundings.captures:
+            run.on_end.append(captures.run_ended)
+        self.watch(run)
+        if held.stopped_for:
+            is_timeout = held.stopped_for.startswith(TIMED_OUT)
+            self._await_end(run, held.stopped_for, is_timeout=is_timeout)
+
     def stop(self, run: Run, reason: str, *, is_timeout: bool = False) -> None:
         """Ask the run's group to end, and see to it that it does. The first reason counts."""
         if run.stage is not Stage.RUNNING:
             return
+        if is_timeout:
+            self._log_timeout(run, signal.SIGTERM)
+        self._signal(run, signal.SIGTERM)
+        self._signal(run, signal.SIGCONT)  # one that is stopped would not even notice
+        self._await_end(run, reason, is_timeout=is_timeout)
+
+    def _await_end(self, run: Run, reason: str, *, is_timeout: bool = False) -> None:
+        """Its group was asked to end: kill it after the grace."""
         run.stage = Stage.ASKED
         run.stopped_for = reason
         run.is_unwanted = not is_timeout
         if run.timer is not None:
             run.timer.cancel()
-        if is_timeout:
-            self._log_timeout(run, signal.SIGTERM)
-        self._signal(run, signal.SIGTERM)
-        self._signal(run, signal.SIGCONT)  # one that is stopped would not even notice
         run.timer = self._host.timers.at(
             self._host.clock.monotonic_ns() + run.task.grace_ns,
             lambda: self._kill(run, is_timeout=is_timeout),
@@ -102,6 +132,12 @@ class Supervisor:
 
         self._host.poller.add(descriptor, select.EPOLLIN, ended)
 
+    def reap_others(self, pids: Iterable[int]) -> None:
+        """The same for these, and for the runs that were left to this program and are of no job."""
+        for pid in (*pids, *(run.pid for run in self.held.values())):
+            self.reap(pid)
+        self.held = {}
+
     def reap_strays(self) -> None:
         """As process 1 of a container krond inherits every orphan, and has to reap it."""
         own = {run.pid for run in self.runs.values()}
@@ -111,7 +147,7 @@ class Supervisor:
                 self._host.processes.reap_if_ended(pid)
 
     def _time_out(self, run: Run, timeout_ns: int) -> None:
-        self.stop(run, f"timed out after {format_duration(timeout_ns)}", is_timeout=True)
+        self.stop(run, f"{TIMED_OUT}{format_duration(timeout_ns)}", is_timeout=True)
 
     def _kill(self, run: Run, *, is_timeout: bool) -> None:
         run.stage = Stage.KILLED

@@ -46,9 +46,9 @@ class Surroundings:
         self._environment = {
             name: value for name, value in environment.items() if name not in _OF_A_PERIOD
         }
-        self._open_files = open_files
+        self.open_files = open_files
         self._env_files = EnvFiles()
-        self._captures = captures
+        self.captures = captures
         self._cgroups = cgroups
         self._outputs = captures.settings if captures else OutputSettings()
         self._null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
@@ -67,13 +67,13 @@ class Surroundings:
             env = self._environment_of(pending, account, now_s)
             what = Launch(
                 *(task, env, proof, account, stdin, stdout, stderr),
-                open_files=self._open_files,
+                open_files=self.open_files,
                 cgroup=cgroup,
             )
             pid = launch(what)
-            if self._captures and (capture := streams.capture(self._captures.now_ns())):
-                self._captures.add(capture)
-                pending.on_end.append(self._captures.run_ended)
+            if self.captures and (capture := streams.capture(self.captures.now_ns())):
+                self.captures.add(capture)
+                pending.on_end.append(self.captures.run_ended)
             return pid, streams.loggers
         except StartError as error:
             error.loggers = streams.loggers
@@ -95,7 +95,7 @@ class Surroundings:
         stdin = _kept_input(text)
         try:
             streams = (stdin, self._null, self._null)
-            return launch(Launch(task, env, "", account, *streams, self._open_files))
+            return launch(Launch(task, env, "", account, *streams, self.open_files))
         finally:
             os.close(stdin)
 

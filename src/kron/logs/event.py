@@ -126,12 +126,13 @@ class Event(StrEnum):
     NOTICE_LOST = f"notice_lost executor ERROR {_NOTICE} reason"
 
     # The program.
-    READY = "ready controller INFO version jobs"
+    READY = "ready controller INFO version jobs upgraded_from?"
     LEADER = "leader controller INFO identity leads"
     PAUSED = "paused controller ERROR cause reason"
     RESUMED = "resumed controller INFO cause seconds"
     STOPPING = "stopping controller INFO reason active"
     RELOAD = "reload controller INFO,ERROR result jobs added? changed? removed? error?"
+    UPGRADE = "upgrade controller INFO,ERROR result version? error?"
     CONFIG_IGNORED = "config_ignored controller DEBUG file reason"
     SUSPENDED = "suspended policy INFO namespace name suspend"
     CLOCK_CHANGED = "clock_changed scheduler WARN now shift_s? namespace? name?"

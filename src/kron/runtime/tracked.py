@@ -112,6 +112,13 @@ class TrackedJob(Generic[Waiting]):
         """Take what the store has. Anything else that was known is no longer so."""
         self._ledger, self._plan, self._planned = ledger, None, planned
 
+    def was_awake(self, until_s: int) -> None:
+        """The process before this one looked after it until then, and this one does since.
+
+        So what comes due from then on may be late by the slack, and was not missed in downtime.
+        """
+        self._plan = Plan(until_s, ())
+
     def step(self, now_s: int, *, slack_s: int, held_s: int = 0) -> Step:
         """Decide about everything that is due. The scheduler has the result stored."""
         job = self.job

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from argparse import Namespace
+from argparse import SUPPRESS, Namespace
+from contextlib import suppress
 
 from kron.console.parser import (
     Parser,
@@ -18,6 +19,7 @@ from kron.console.parser import (
 from kron.console.terminal import Terminal
 from kron.core.duration import SECOND_NS, format_duration
 from kron.core.errors import Code, KronError, visible
+from kron.krond.handover import CHECK, Handover
 from kron.krond.output_dir import add_output_dir, check_apart, output_dir_of
 from kron.krond.settings import (
     DEFAULT_CLOCK_HOLD_S,
@@ -38,7 +40,8 @@ each run at its chosen second. In the background, which is the default, this com
 daemon is ready.
 
 Signals: TERM and INT stop it (a second one also stops the runs), HUP makes it read its
-configuration again, USR1 makes it open its log file again after a rotation."""
+configuration again, USR1 makes it open its log file again after a rotation, USR2 makes it go on as
+the program that is installed now (krond upgrade)."""
 EXAMPLES = (
     ("krond start", "run the jobs of /etc/krond.d, in the background"),
     ("krond start --foreground --config jobs.kron --state-dir ./state", "try a file"),
@@ -70,6 +73,7 @@ def add_arguments(parser: Parser) -> None:
     add_insecure_config(what)
     add_node_id(what)
     how = parser.add_argument_group("how to run")
+    how.add_argument(CHECK, type=int, metavar="FORMAT", help=SUPPRESS)
     add_state_dir(how)
     how.add_argument(
         "--foreground", action="store_true", help="stay in the foreground and log to standard error"
@@ -151,23 +155,31 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: Namespace, terminal: Terminal) -> int:
     from kron.krond.background import Background, Foreground
 
+    handover = Handover.take(os.environ)
     # Opens those of 0, 1 and 2 that are closed. Before anything imports ctypes: its libffi may keep
     # its own file open, and every run would get that as its standard error.
     line: Background | Foreground = Foreground()
 
     from kron.krond.service import serve
     from kron.krond.state.directory import Directory
+    from kron.krond.trial import try_out
 
     settings = _settings(arguments)
     if arguments.output_dir or settings.outputs.is_default:
         _check_output_dir(settings.outputs.directory, arguments, terminal)
-    if settings.output_file:
+    if arguments.check_upgrade is not None:
+        terminal.print(try_out(settings, arguments.check_upgrade).packed())
+        return 0
+    if handover is not None:
+        if settings.output_file:
+            os.chdir("/")
+    elif settings.output_file:
         try:
             Directory.make(settings.state_dir).close()
             line = Background.start(settings.output_file)
         except KronError as error:  # nothing has run, so it is an error of the directory
             raise KronError(Code.STATE, error.message, error.fix) from None
-    return serve(settings, line)
+    return serve(settings, line, handover)
 
 
 def _check_output_dir(path: str, arguments: Namespace, terminal: Terminal) -> None:
@@ -182,6 +194,12 @@ def _check_output_dir(path: str, arguments: Namespace, terminal: Terminal) -> No
         if arguments.output_dir:
             raise unusable from None
         terminal.error(f"krond: warning: {unusable}")
+
+
+def _here() -> str:
+    with suppress(FileNotFoundError):
+        return os.getcwd()  # noqa: PTH109
+    return ""
 
 
 def _settings(arguments: Namespace) -> KrondSettings:
@@ -206,6 +224,7 @@ def _settings(arguments: Namespace) -> KrondSettings:
     return KrondSettings(
         state_dir=state_dir,
         access=own_access(insecure=arguments.allow_insecure_config),
+        directory=_here(),
         config=tuple(map(os.path.abspath, arguments.config)),
         sources=sources,
         node=find_node(arguments.node_id),

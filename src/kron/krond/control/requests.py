@@ -9,7 +9,8 @@ import kron
 from kron.core.errors import Code, KronError, did_you_mean, quoted
 from kron.core.instant import optional_text, to_text
 from kron.jobs.task import Task
-from kron.krond.control.server import AWAITING, Connection, refusal
+from kron.krond.control.server import AWAITING, Connection, ControlServer, refusal
+from kron.krond.handover import Handover
 from kron.krond.member import HostMember
 from kron.krond.result import signal_name
 from kron.krond.run import Stage
@@ -18,6 +19,7 @@ from kron.krond.state.errors import StateLost
 from kron.krond.state.fields import optional_timestamp, record_to_json
 from kron.krond.state.past import COLUMNS
 from kron.krond.state.record import Ended
+from kron.krond.upgrade import UPGRADE
 from kron.logs.timestamp import timestamp_text
 
 TYPE_CHECKING = False
@@ -28,6 +30,10 @@ if TYPE_CHECKING:
     """None: the answer comes later."""
 
 
+UNKNOWN_END = "krond was upgraded meanwhile, and does not know how the run ended"
+SEE_HISTORY = "krond history shows it, if it has ended"
+
+
 class Requests:
     def __init__(self, daemon: Daemon) -> None:
         self._daemon = daemon
@@ -35,6 +41,7 @@ class Requests:
             "status": self._status,
             "trigger": self._trigger,
             "reload": self._reload,
+            "upgrade": self._upgrade,
             "stop": self._stop,
             "forget": self._forget,
         }
@@ -94,11 +101,12 @@ class Requests:
             if waits and is_later:
                 connection.answer({"ok": True, "ended": _ended(end)})
 
-        pending = daemon.trigger(_text(request, "job"), ended)
+        pending = daemon.orders.trigger(_text(request, "job"), ended)
         if ends and ends[0].started_ns is None:
             raise KronError(Code.CONTROL, f"the run could not start: {ends[0].reason}")
         is_later = True
         if waits:
+            connection.awaits = pending.run_id
             return None
         return {"ok": True, "run_id": pending.run_id, "waits_for": pending.waits_for}
 
@@ -122,11 +130,35 @@ class Requests:
             "runs": [{"name": run.member.entry.name, "pid": run.pid} for run in runs],
         }
 
+    def _upgrade(self, request: Mapping[str, object], connection: Connection) -> Answer:
+        connection.awaits = UPGRADE
+        self._daemon.upgrade.ask(connection)
+        return None
+
+    def go_on(self, handover: Handover, control: ControlServer) -> None:
+        """Take the clients of the program before this one."""
+        for descriptor, awaits in handover.clients:
+            connection = control.take(descriptor, awaits)
+            if awaits:
+                self._answer_for(handover.version, connection)
+
+    def _answer_for(self, upgraded_from: str, connection: Connection) -> None:
+        """Answer what that program was asked, now or once a run ends."""
+        run = self._daemon.supervisor.runs.get(connection.awaits)
+        if run is not None:
+            run.on_end.append(lambda end: connection.answer({"ok": True, "ended": _ended(end)}))
+        elif connection.awaits == UPGRADE:
+            total = len(self._daemon.roster)
+            versions = {"version": kron.__version__, "upgraded_from": upgraded_from}
+            connection.answer({"ok": True, **versions, "total": total})
+        else:
+            connection.answer(refusal(KronError(Code.CONTROL, UNKNOWN_END, fix=SEE_HISTORY)))
+
     def _forget(self, request: Mapping[str, object], connection: Connection) -> Answer:
         if request.get("all_ahead") is True:
-            forgotten = [member.entry.identity for member in self._daemon.forget_ahead()]
+            forgotten = [member.entry.identity for member in self._daemon.orders.forget_ahead()]
             return {"ok": True, "identities": forgotten}
-        return {"ok": True, "identity": self._daemon.forget(_text(request, "job"))}
+        return {"ok": True, "identity": self._daemon.orders.forget(_text(request, "job"))}
 
 
 def job_status(member: HostMember) -> dict[str, object]:

@@ -56,17 +56,22 @@ class ControlServer:
         handler: Handler,
         poller: Poller,
         clock_s: Callable[[], float] = time.monotonic,
+        *,
+        listening: int = -1,
     ) -> None:
+        """`listening`: the descriptor of the socket, if a program before this one has left it."""
         self._directory = os.dup(directory)
         self._handler = handler
         self._clock_s = clock_s
         self._poller = poller
         self._connections: set[Connection] = set()
         self._is_starved = False
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         try:
-            self._bound = _bind(self._socket, self._directory)
-            self._socket.listen(_BACKLOG)
+            self._socket, self._bound = _listening(self._directory, listening)
+        except BaseException:
+            os.close(self._directory)
+            raise
+        try:
             # Edge-triggered: when no descriptor is left, a client that waits to be accepted must
             # not wake the loop forever. The next client that comes or goes makes it try again.
             poller.add(self._socket.fileno(), select.EPOLLIN | select.EPOLLET, self._accept)
@@ -87,6 +92,30 @@ class ControlServer:
             if os.path.samestat(os.lstat(SOCKET_NAME, dir_fd=self._directory), self._bound):
                 os.unlink(SOCKET_NAME, dir_fd=self._directory)
         os.close(self._directory)
+
+    def held(self) -> tuple[int, list[tuple[int, str]]]:
+        """The descriptors that another program of this process can go on with.
+
+        That of the socket, and those of the clients, each with what it waits for; '' for nothing.
+        A client that is in the middle of its request or of its answer is not among them.
+        """
+        return self._socket.fileno(), [
+            (connection._socket.fileno(), connection.awaits)
+            for connection in self._connections
+            if connection.is_steady
+        ]
+
+    def take(self, descriptor: int, awaits: str) -> Connection:
+        """A client that another program has left."""
+        peer = socket.socket(fileno=descriptor)
+        peer.setblocking(False)
+        connection = Connection(peer, self, self._poller)
+        if awaits:
+            connection.awaits = awaits
+            connection.is_awaiting = True
+            connection._listen()
+        self._connections.add(connection)
+        return connection
 
     def _accept(self, events: int) -> None:
         self._is_starved = False
@@ -152,12 +181,19 @@ class Connection:
         self._is_last = False
         self.is_awaiting = False
         """Whether the handler has its request."""
+        self.awaits = ""
+        """What it waits for, if another program could answer it too."""
         self.active_s = server._clock_s()
         poller.add(peer.fileno(), select.EPOLLIN, self._on_ready)
 
     @property
     def is_open(self) -> bool:
         return self._socket.fileno() >= 0
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether it is between requests, or waits for something that has a name."""
+        return not (self._input or self._output) and self.is_awaiting is bool(self.awaits)
 
     @property
     def may_wait(self) -> bool:
@@ -237,6 +273,7 @@ class Connection:
     def _reply(self, answer: Message) -> None:
         line = json.dumps(answer, allow_nan=False, separators=(",", ":")) + "\n"
         self.is_awaiting = False
+        self.awaits = ""
         self.active_s = self._server._clock_s()
         self._output = memoryview(line.encode())
         self._flush()
@@ -277,6 +314,27 @@ def check_socket(directory: int) -> None:
                 f"{SOCKET_NAME} in the state directory is not a socket",
                 fix="krond did not create it: check it and move it away",
             )
+
+
+def _listening(directory: int, descriptor: int) -> tuple[socket.socket, os.stat_result]:
+    """A socket that listens, and the status of its file. `descriptor`: that of such a one, or -1.
+
+    One whose file is gone reaches nobody, and is replaced.
+    """
+    if descriptor >= 0:
+        held = socket.socket(fileno=descriptor)
+        held.setblocking(False)
+        with suppress(FileNotFoundError):
+            return held, os.lstat(SOCKET_NAME, dir_fd=directory)
+        held.close()
+    server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+    try:
+        bound = _bind(server, directory)
+        server.listen(_BACKLOG)
+    except BaseException:
+        server.close()
+        raise
+    return server, bound
 
 
 def _bind(server: socket.socket, directory: int) -> os.stat_result:

@@ -164,9 +164,13 @@ class History:
         """Write what can be written, and let go of the file."""
         if self._timer is not None:
             self._timer.cancel()
+        self.write_all()
+        self._disconnect()
+
+    def write_all(self) -> None:
+        """Write what can be written."""
         while self._is_behind and self._attempt():
             pass
-        self._disconnect()
 
     def _write(self) -> None:
         self._timer = None

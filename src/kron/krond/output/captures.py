@@ -14,13 +14,14 @@ import resource
 import select
 import socket
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from errno import EAGAIN, EMFILE, ENOBUFS, ENOMEM, ETOOMANYREFS
 
 from kron.console.report import many
 from kron.core.duration import SECOND_NS
 from kron.krond.backoff import Backoff
+from kron.krond.handover import HeldCapture, HeldCollector
 from kron.krond.output.collector_process import CollectorProcess
 from kron.krond.output.tails import Tails
 from kron.krond.output.wire import LONGEST, Closed, Delivery, Report, unpacked_report
@@ -60,6 +61,16 @@ class Capture:
         self.is_over = False
         """The run has ended, so that it only has to be sent."""
 
+    def hold(self) -> HeldCapture:
+        return HeldCapture(self.delivery.packed().decode(), self.descriptors, self.is_over)
+
+    @classmethod
+    def held(cls, capture: HeldCapture) -> Capture:
+        """One that the program before this one has left."""
+        held = cls(Delivery.unpacked(capture.packet.encode()), capture.descriptors)
+        held.is_over = capture.is_over
+        return held
+
     def close(self) -> None:
         for descriptor in self.descriptors:
             os.close(descriptor)
@@ -86,8 +97,8 @@ class Captures:
         self._held: dict[str, Capture] = {}
         self._unsent: deque[Capture] = deque()
         self._current: CollectorProcess | None = None
-        self._collectors = 0
-        """How many there are, with those that are retired."""
+        self._collectors: list[CollectorProcess] = []
+        """All that there are, with those that are retired."""
         self._backoff = Backoff(FIRST_RETRY_NS, LONGEST_RETRY_NS)
         self._retry: Timer | None = None
         self._patience: Timer | None = None
@@ -110,6 +121,31 @@ class Captures:
         capture.is_over = True
         if capture.collector is not None:
             self._let_go(capture)
+
+    def hold(self) -> tuple[list[HeldCollector], list[HeldCapture]]:
+        """What another program of this process can go on with: the collectors with their outputs,
+        and the outputs that none has yet."""
+        unsent = [capture.hold() for capture in self._unsent]
+        return [process.hold() for process in self._collectors], unsent
+
+    def take(self, collectors: Iterable[HeldCollector], unsent: Iterable[HeldCapture]) -> None:
+        """Go on with them. Each collector serves what it has; another one gets the rest."""
+        for held in collectors:
+            process = CollectorProcess.held(held, self._clock.monotonic_ns())
+            for each in held.captures:
+                capture = Capture.held(each)
+                self._hold(capture)
+                capture.collector = process
+                process.captures[capture.delivery.run_id] = capture
+            process.retire()
+            self._watch(process)
+            self._take_back(process)
+        for each in unsent:
+            capture = Capture.held(each)
+            self._hold(capture)
+            self._unsent.append(capture)
+        if self._unsent:
+            self._send()
 
     def close(self) -> None:
         """Hand over what was not sent yet: runs may go on without krond."""
@@ -188,7 +224,7 @@ class Captures:
     def _look(self, process: CollectorProcess, run_id: str) -> None:
         self._patience = None
         first = process.first_unread()
-        if first == run_id and self._collectors < MOST_COLLECTORS:
+        if first == run_id and len(self._collectors) < MOST_COLLECTORS:
             self._replace(process)
         elif first:
             self._expect(process, first)
@@ -201,8 +237,7 @@ class Captures:
     def _replace(self, process: CollectorProcess) -> None:
         """Retire a collector that does not answer, so that it ends with the last of its pipes."""
         self._log(Report("the collector of outputs does not answer; krond starts another"))
-        process.is_retired = True
-        process.control.shutdown(socket.SHUT_WR)
+        process.retire()
         self._wait_for(process, 0)
         self._take_back(process)
         self._current = None
@@ -246,7 +281,7 @@ class Captures:
 
     def _start(self) -> CollectorProcess | None:
         try:
-            process = CollectorProcess(self.settings, self._clock.monotonic_ns())
+            process = CollectorProcess.start(self.settings, self._clock.monotonic_ns())
             if not self._is_closing:
                 self._watch(process)
         except (NotStarted, OSError) as error:
@@ -261,7 +296,7 @@ class Captures:
         except OSError:
             process.close()  # so it ends
             raise
-        self._collectors += 1
+        self._collectors.append(process)
         self._poller.add(process.watched, select.EPOLLIN, lambda _: self._ended(process))
         self._poller.add(process.control.fileno(), select.EPOLLIN, self._hearer(process))
 
@@ -297,7 +332,7 @@ class Captures:
         self._poller.remove(process.watched)
         os.close(process.watched)
         ended_well = self._processes.reap_if_ended(process.pid)
-        self._collectors -= 1
+        self._collectors.remove(process)
         if not process.is_retired or (process.captures and not ended_well):
             had = many(len(process.captures), "active run")
             self._log(Report(f"the collector of outputs was killed or is broken; it had {had}"))

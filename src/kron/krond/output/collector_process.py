@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from array import array
 
+from kron.krond.handover import HeldCollector
 from kron.krond.output.wire import LONGEST, MOST_DESCRIPTORS, Delivery
 from kron.krond.process.helper import spawn_helper
 from kron.krond.settings import OutputSettings
@@ -17,22 +18,47 @@ _COLLECTOR = "kron.krond.output.collector"
 
 
 class CollectorProcess:
-    def __init__(self, settings: OutputSettings, began_ns: int) -> None:
+    def __init__(
+        self, pid: int, control: socket.socket, its_end: socket.socket, began_ns: int
+    ) -> None:
+        self.pid = pid
+        self.control = control
+        self._its_end = its_end
+        """krond keeps its copy of that end, to see what was not taken and to take it back."""
         self.captures: dict[str, Capture] = {}
         self.began_ns = began_ns
         self.watched = -1
         self.is_retired = False
         """Another one gets what comes; this one serves what it has."""
-        self.control, self._its_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        # krond keeps its copy of that end, to see what was not taken and to take it back.
+
+    @classmethod
+    def start(cls, settings: OutputSettings, began_ns: int) -> CollectorProcess:
+        control, its_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            self.control.setblocking(False)
+            control.setblocking(False)
             kept = (settings.directory, str(settings.most), str(settings.age_s))
-            its_end = self._its_end.fileno()
-            self.pid = spawn_helper("krond-output", _COLLECTOR, *kept, control=its_end)
+            pid = spawn_helper("krond-output", _COLLECTOR, *kept, control=its_end.fileno())
+            return cls(pid, control, its_end, began_ns)
         except BaseException:
-            self.close()
+            control.close()
+            its_end.close()
             raise
+
+    @classmethod
+    def held(cls, collector: HeldCollector, began_ns: int) -> CollectorProcess:
+        """A collector that the program before this one has left."""
+        control, its_end = (socket.socket(fileno=descriptor) for descriptor in collector.ends)
+        control.setblocking(False)
+        return cls(collector.pid, control, its_end, began_ns)
+
+    def hold(self) -> HeldCollector:
+        ends = (self.control.fileno(), self._its_end.fileno())
+        return HeldCollector(self.pid, ends, [each.hold() for each in self.captures.values()])
+
+    def retire(self) -> None:
+        """Send it nothing more, so that it ends with the last of its pipes."""
+        self.is_retired = True
+        self.control.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
         self.control.close()
@@ -61,4 +87,3 @@ class CollectorProcess:
             return None
         descriptors = [each for _, _, part in parts for each in array("i", part)]
         return Delivery.unpacked(data), descriptors, not flags & socket.MSG_CTRUNC
-

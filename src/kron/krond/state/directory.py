@@ -52,6 +52,17 @@ class Directory(Frozen):
         except OSError as error:
             raise _unusable(path, error) from None
 
+    @classmethod
+    def existing(cls, path: str, descriptor: int = -1) -> Directory:
+        """Open the directory at `path`, or use this descriptor of it. Nothing is made."""
+        try:
+            if descriptor < 0:
+                return cls._open(path, path)
+            _check_directory(path, os.fstat(descriptor))
+            return cls(path, descriptor)
+        except OSError as error:
+            raise _unusable(path, error) from None
+
     def make_inside(self, name: str) -> Directory:
         """Open the directory `name` in this one, made if it does not exist."""
         path = f"{self.path}/{name}"

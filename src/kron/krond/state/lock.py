@@ -37,6 +37,11 @@ class Lock:
         self._within = within
         self._descriptor = descriptor
 
+    @property
+    def descriptor(self) -> int:
+        """The descriptor that holds the lock."""
+        return self._descriptor
+
     def release(self, *, remove: bool = False) -> None:
         """Release the lock and empty the file: another process may soon get our process id."""
         descriptor, self._descriptor = self._descriptor, -1
@@ -52,12 +57,17 @@ class Lock:
             os.close(descriptor)
 
 
-def lock(path: str, *, within: int | None = None, patience_s: float = PATIENCE_S) -> Lock:
+def lock(
+    path: str, *, within: int | None = None, patience_s: float = PATIENCE_S, held: int = -1
+) -> Lock:
     """Lock the file at `path`, made if it does not exist, and write our process id to it.
 
-    `within` is the descriptor of its directory, if that is open already.
+    `within` is the descriptor of its directory, if that is open already. `held`: that of the file,
+    if this process has locked it before an exec.
     """
     name = path if within is None else os.path.basename(path)  # noqa: PTH119
+    if held >= 0:
+        return Lock(name, within, held)
     try:
         while True:
             descriptor = os.open(name, os.O_RDWR | os.O_CREAT | _OPEN, 0o600, dir_fd=within)

@@ -25,15 +25,18 @@ _NO_DIRECTORY_LOCKS = (errno.EBADF, errno.EINVAL, errno.EOPNOTSUPP)
 _CREDENTIALS = struct.Struct("iII")  # pid, uid, gid
 
 
-def own(directory: Directory, *, patience_s: float = PATIENCE_S) -> Lock:
-    """Lock the directory and its krond.pid. Closing the directory releases the former."""
+def own(directory: Directory, *, patience_s: float = PATIENCE_S, held: int = -1) -> Lock:
+    """Lock the directory and its krond.pid. Closing the directory releases the former.
+
+    `held`: the descriptor of krond.pid, if this process has locked both before an exec.
+    """
     path, descriptor = directory.path, directory.descriptor
     try:
         wait_for_lock(path, descriptor, lambda: _owner(descriptor), patience_s)
     except OSError as error:
         if error.errno not in _NO_DIRECTORY_LOCKS:
             raise PersistenceError(f"{path} cannot be locked", error) from None
-    return lock(f"{path}/{PID_FILE}", within=descriptor, patience_s=patience_s)
+    return lock(f"{path}/{PID_FILE}", within=descriptor, patience_s=patience_s, held=held)
 
 
 def running_pid(state_dir: str) -> int | None:

@@ -62,12 +62,16 @@ class StateStore:
         """Why the last write failed, if it did: then files may be older than what krond knows."""
 
     @classmethod
-    def open(cls, path: str) -> StateStore:
-        """Make the directory if necessary, check its owner, lock it and clean it up."""
+    def open(cls, path: str, held: tuple[int, int] | None = None) -> StateStore:
+        """Make the directory if necessary, check its owner, lock it and clean it up.
+
+        `held`: the descriptors of the directory and of its krond.pid, if this process has locked
+        both already.
+        """
         with ExitStack() as undo:
-            directory = Directory.make(path)
+            directory = Directory.existing(path, held[0]) if held else Directory.make(path)
             undo.callback(directory.close)
-            locked = own(directory)
+            locked = own(directory, held=held[1] if held else -1)
             undo.callback(locked.release)
             runs = directory.make_inside(RUNS)
             undo.callback(runs.close)
@@ -78,6 +82,11 @@ class StateStore:
                 store._unpack()
             undo.pop_all()
         return store
+
+    @property
+    def held(self) -> tuple[int, int]:
+        """What `open` needs to go on with the locks that it has."""
+        return self.directory.descriptor, self._lock.descriptor
 
     def load(self, identity: str) -> JobState | StateCorrupt | None:
         """The state of a job, or None; `StateCorrupt` if its file does not read and was set aside.
@@ -296,14 +305,7 @@ class StateStore:
         return self._failure
 
     def _read(self, name: str, texts: dict[str, str]) -> JobState:
-        file = f"{self.path}/{name}"
-        try:
-            state = from_json(self.directory.read(name), texts)
-        except StateNewer as error:
-            raise StateNewer(file, error.schema, error.known) from None
-        if file_name(state.identity) != name:
-            raise StateCorrupt(f"it belongs to the job {quoted(state.identity)}")
-        return state
+        return _read(self.directory, name, texts)
 
     def _set_aside(self, name: str) -> str:
         """Rename a file that does not read. Returns its new path."""
@@ -312,6 +314,34 @@ class StateStore:
         except OSError as error:
             what = f"the state file {self.path}/{name} does not read and cannot be set aside"
             raise PersistenceError(what, error) from None
+
+
+def read_states(path: str) -> Iterator[JobState]:
+    """Every state in the directory at `path`, read without a lock while another krond has it.
+
+    The first that does not read, or is of a newer version, is an error. A bundle is not read: it
+    has the form of the files, and that krond writes them before it ends.
+    """
+    directory = Directory.existing(path)
+    try:
+        for name in sorted(filter(_STATE_FILE, directory.names())):
+            with suppress(FileNotFoundError):  # it was removed in the meantime
+                yield _read(directory, name, {})
+    finally:
+        directory.close()
+
+
+def _read(directory: Directory, name: str, texts: dict[str, str]) -> JobState:
+    file = f"{directory.path}/{name}"
+    try:
+        state = from_json(directory.read(name), texts)
+    except StateNewer as error:
+        raise StateNewer(file, error.schema, error.known) from None
+    except StateCorrupt as error:
+        raise StateCorrupt(error.error, file) from None
+    if file_name(state.identity) != name:
+        raise StateCorrupt(f"it belongs to the job {quoted(state.identity)}", file)
+    return state
 
 
 def file_name(identity: str) -> str:
