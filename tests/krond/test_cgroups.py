@@ -1,7 +1,7 @@
 """A cgroup for each run, where a subtree is delegated to krond: real cgroups, real escapees.
 
 The limits need controllers of version 2, which a host may have bound to version 1: then those tests
-are skipped. `tests/krond/uml.sh` runs this module in a user-mode Linux that has them.
+are skipped. `tools/uml.sh` runs this module in a user-mode Linux that has them.
 """
 
 from __future__ import annotations
@@ -97,6 +97,22 @@ def test_a_run_may_have_cgroups_below_its_own(host: Family, subtree: Subtree) ->
     assert host.wait_for_event("exited", "job")["reason"] == "timed out after 1s"
     assert [each["signal"] for each in host.events("timeout")] == ["SIGTERM"]
     assert not is_alive(pid)
+    assert subtree.runs() == []
+
+
+def test_what_a_failed_attempt_has_left_behind_is_ended_before_the_next(
+    host: Family, subtree: Subtree
+) -> None:
+    """It would do the same work at the same time."""
+    done = "test $KRON_ATTEMPT = 2 && exit 0"
+    due = host.soon("job")
+    lines = (done, ESCAPE.format(""), UNTIL_ESCAPED, "exit 1")
+    host.load(host.job("job", *lines, fields="retries=1 retry_delay=0s", schedule=due))
+    first, second = host.wait_for_events("exited", count=2)
+    assert (first["exit_code"], first["left"], second["exit_code"]) == ("1", "1", "0")
+    (replaced,) = host.events("replaced_job")
+    assert (replaced["old_job"], replaced["new_job"]) == (first["run_id"], second["run_id"])
+    assert not is_alive(escaped(host))
     assert subtree.runs() == []
 
 

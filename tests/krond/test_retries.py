@@ -5,6 +5,7 @@ On a fake clock, with real runs; at the end a real krond that is killed at every
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,7 @@ from tests.krond.commands import krond
 from tests.krond.fault import DUE_S, Fault, FaultyHost, Server
 from tests.krond.host import Host
 from tests.krond.test_kill import steps, told
+from tests.krontab.schemas import validate
 from tests.logbook import wait_for
 
 DAWN = "2026-03-01T05:30:00Z"
@@ -90,6 +92,8 @@ def test_an_attempt_that_succeeds_is_the_outcome_of_its_period(tmp_path: Path) -
         host.begin(job("retries=3"))
         host.until("2026-03-01T10:00:10Z")
         status = job_status(host.member("a"))
+        assert isinstance(status["last"], dict)
+        assert status["last"]["outcome"] == "retried"
         assert status["failed"] is None, "nobody is to be woken while it may still succeed"
         assert status["last_run"] is None
         host.reload(job("retries=3", command=QUICK))
@@ -243,7 +247,21 @@ def test_retries_that_were_taken_away_while_krond_was_down_are_gone(tmp_path: Pa
         host.cease()
         host.write(job())
         host.begin()
-        assert reasons(host) == ["attempt 2 of 1 did not start: the job has no retries left"]
+        assert reasons(host) == ["attempt 2 did not start: the job has no retries left"]
+
+
+def test_an_attempt_of_a_job_that_was_removed_while_krond_was_down_is_not_started(
+    tmp_path: Path,
+) -> None:
+    with Clockwork(tmp_path, DAWN) as host:
+        host.begin(job("retries=2"))
+        host.until("2026-03-01T10:00:10Z")
+        host.cease()
+        host.write(f"0 0 29 2 * name=other {QUICK}")
+        host.begin()
+        assert reasons(host) == [f"attempt 2 did not start: {REMOVED}"]
+        host.until("2026-03-01T11:00:00Z")
+        assert len(host.events("started")) == 1
 
 
 @pytest.mark.heavy
@@ -263,6 +281,7 @@ def test_attempts_show_in_the_environment_the_outputs_and_the_history(tmp_path: 
         assert [row["outcome"] for row in rows] == ["retried", "retried", "executed"]
         assert [row["succeeded"] for row in rows] == [None, None, True]
         assert (failed, retried) == ([], rows[:2])
+        validate(json.loads(krond("history", "--format", "json", *place).stdout))
         shown = krond("history", *place).stdout.splitlines()
         assert [line.split()[6:9] for line in shown[1:3]] == [["exit", "code", "1,"]] * 2
         assert "retried" in shown[1]

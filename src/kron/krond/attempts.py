@@ -37,7 +37,8 @@ class Attempt(Frozen):
     """Why it will not start, for people; '' if it will."""
 
     def __str__(self) -> str:
-        return f"attempt {self.record.attempt} of {self.of}"
+        number = self.record.attempt  # retries may have been taken away since it was planned
+        return f"attempt {number} of {self.of}" if number <= self.of else f"attempt {number}"
 
     def not_started(self, why: str, now_ns: int) -> Ended:
         """The end of the period if the attempt never starts: it failed as it had before."""

@@ -119,7 +119,8 @@ class HostEnrolment:
         self._boot.admit(self._roster, now_ns // SECOND_NS)
         if self._host.history is not None:
             self._host.history.catch_up((member.entry, state.past) for member, state in found)
-        self._recover([*found, *removed], now_ns)
+        self._recover(found, now_ns)
+        self._recover(removed, now_ns, is_removed=True)
         for member, _ in removed:
             self._retire(member)
         unclaimed = self._unclaimed(strangers)
@@ -205,8 +206,17 @@ class HostEnrolment:
             member.forget(now_ns // SECOND_NS)
         return member
 
-    def _recover(self, found: Sequence[tuple[HostMember, JobState]], now_ns: int) -> None:
-        """Take up the runs of the krond before this one, and those that it was about to start."""
+    def _recover(
+        self,
+        found: Sequence[tuple[HostMember, JobState]],
+        now_ns: int,
+        *,
+        is_removed: bool = False,
+    ) -> None:
+        """Take up the runs of the krond before this one, and those that it was about to start.
+
+        `is_removed`: the jobs are no longer configured.
+        """
         unsure = [(job, state) for job, state in found if state.active or state.ledger.starting]
         search = self._starter.search
         search.look(unsure)
@@ -224,7 +234,8 @@ class HostEnrolment:
                         self._starter.conclusions.of_run(member, record, UNSEEN)
                     elif record.attempt > 1:
                         attempt = resumed(member.entry, record, member.past, now_ns)
-                        self._starter.try_again(member, attempt)
+                        obstacle = REMOVED if is_removed else attempt.obstacle
+                        self._starter.try_again(member, attempt.replace(obstacle=obstacle))
                     else:
                         self._starter.conclusions.without_run(
                             member, record, Outcome.MISSED, NOT_STARTED, ""

@@ -117,7 +117,9 @@ class ProcessStarter:
         if attempt.obstacle:
             self.conclusions.without_attempt(job, attempt, attempt.obstacle)
             return
-        pending = PendingRun(job, attempt.record, attempt.latest_s, replaces=False)
+        # What the attempt before has left behind in its cgroup ends first.
+        replaces = job.entry.schedule.policy.concurrency is not Concurrency.ALLOW
+        pending = PendingRun(job, attempt.record, attempt.latest_s, replaces=replaces)
         pending.attempt = attempt
         job.pending.append(pending)
         self.waiting[pending.run_id] = pending

@@ -15,6 +15,8 @@ from kron.core.frozen import Frozen
 
 _PROCS = "cgroup.procs"
 _EVENTS = "cgroup.events"
+_LOOKS = 20
+"""How often an old kernel's cgroup is looked at for processes to kill."""
 
 
 class Usage(Frozen):
@@ -82,12 +84,10 @@ class Cgroup:
                 pass
             else:
                 return
-        killed: set[int] = set()
-        while new := set(self.processes()) - killed:
-            for pid in new:
+        for _ in range(_LOOKS):  # one that forks faster than this goes on for now
+            for pid in self.processes():
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)
-            killed |= new
 
     def usage(self) -> Usage:
         peak = _read(f"{self.path}/memory.peak").strip()
