@@ -267,14 +267,22 @@ def test_a_file_that_does_not_read_counts_as_that_of_a_served_boot(
     assert len(host.started("job")) == 2
 
 
-def test_without_a_file_a_boot_with_states_is_one_that_an_earlier_version_served(
-    host: BootedHost,
+@pytest.mark.parametrize("boots", [0, 1])
+def test_in_a_boot_that_was_served_without_such_a_job_there_is_no_file_and_a_new_one_waits(
+    host: BootedHost, boots: int
 ) -> None:
+    """Nor does the file of a boot before count."""
+    host.begin(JOB if boots else DAILY)
+    host.cease()
+    host.boots += boots
     host.begin(DAILY)
     host.cease()
-    (host.state / FILE).unlink()
+    assert (host.state / FILE).exists() == bool(boots)
+    before = host.started()
     host.begin(DAILY, OTHER)
-    assert not host.started()
+    assert host.started() == before
+    host.reboot(at="2026-03-02T08:00:00Z")
+    assert len(host.started("other")) == 1
 
 
 def test_a_state_that_does_not_read_counts_as_run(host: BootedHost) -> None:

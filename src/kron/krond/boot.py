@@ -1,9 +1,9 @@
 """The boot of the host that krond is in, for the jobs that run once in each.
 
-The state directory has a file about it. It is written before the first intent of such a job, so
-that every krond of this boot takes the same instant for its period, and again when all such jobs
-are stored: a job that is new from then on waits for the next boot, as with Debian's cron. Whether
-a job has run in this boot its own ledger says, as for any other period.
+Where there are such jobs, the state directory has a file about it. It is written before the first
+intent of one, so that every krond of this boot takes the same instant for its period, and again
+when all of them are stored: a job that is new from then on waits for the next boot, as with
+Debian's cron. Whether a job has run in this boot its own ledger says, as for any other period.
 """
 
 from __future__ import annotations
@@ -59,6 +59,8 @@ class Boot:
         self._record = BootRecord(boot_id, 0, is_served=False)
         self._is_doubtful = False
         """Nobody knows whether the boot was served: then no job runs in it any more."""
+        self._is_kept = False
+        """Whether there is a job for which the file is written."""
         self._schedule = remembered(self._given)
 
     def begin(
@@ -70,18 +72,16 @@ class Boot:
         """
         known, corrupt = self._read()
         if known is not None and known.boot_id == self._boot_id:
-            self._record = known
+            self._record, self._is_kept = known, True
             return None
-        if known is None:  # it did not read, or krond was of a version that had no such file
-            self._is_doubtful = any(state.boot_id == self._boot_id for state in states.values())
-        handled_s = [
-            state.ledger.last_handled_s
-            for entry in entries
-            if entry.schedule.is_at_boot and (state := states.get(entry.identity))
-        ]
+        # It did not read, or a krond of this boot had no such jobs, or is of a version without.
+        self._is_doubtful = any(state.boot_id == self._boot_id for state in states.values())
+        at_boot = [entry.identity for entry in entries if entry.schedule.is_at_boot]
+        handled_s = [states[each].ledger.last_handled_s for each in at_boot if each in states]
         before_s = max([*handled_s, known.period_s if known else 0])
         self._record = self._record.replace(period_s=max(now_s, before_s + 1))
-        if not self._is_doubtful:
+        self._is_kept = bool(at_boot)
+        if self._is_kept and not self._is_doubtful:
             self._write(self._record)
         return corrupt
 
@@ -107,8 +107,11 @@ class Boot:
 
     def serve(self) -> None:
         """All jobs that were admitted are stored."""
-        if not self._record.is_served:
-            self._write(self._record.replace(is_served=True))
+        if self._record.is_served:
+            return
+        self._record = self._record.replace(is_served=True)
+        if self._is_kept:
+            self._write(self._record)
 
     def _given(self, schedule: Schedule) -> Schedule:
         return schedule.in_boot(self._record.period_s)
