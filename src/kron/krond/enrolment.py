@@ -119,9 +119,9 @@ class HostEnrolment:
         self._boot.admit(self._roster, now_ns // SECOND_NS)
         if self._host.history is not None:
             self._host.history.catch_up((member.entry, state.past) for member, state in found)
-        self._recover(found, now_ns)
-        self._recover(removed, now_ns, is_removed=True)
-        for member, _ in removed:
+        gone = [member for member, _ in removed]
+        self._recover([*found, *removed], now_ns, gone)
+        for member in gone:
             self._retire(member)
         unclaimed = self._unclaimed(strangers)
         self._adopt_strays(unknown, unclaimed, now_ns)
@@ -210,12 +210,12 @@ class HostEnrolment:
         self,
         found: Sequence[tuple[HostMember, JobState]],
         now_ns: int,
-        *,
-        is_removed: bool = False,
+        gone: Collection[HostMember] = (),
     ) -> None:
         """Take up the runs of the krond before this one, and those that it was about to start.
 
-        `is_removed`: the jobs are no longer configured.
+        All of them together: what is stored on the way must not forget a run of one that comes
+        later. `gone` are those of the jobs that are no longer configured.
         """
         unsure = [(job, state) for job, state in found if state.active or state.ledger.starting]
         search = self._starter.search
@@ -234,7 +234,7 @@ class HostEnrolment:
                         self._starter.conclusions.of_run(member, record, UNSEEN)
                     elif record.attempt > 1:
                         attempt = resumed(member.entry, record, member.past, now_ns)
-                        obstacle = REMOVED if is_removed else attempt.obstacle
+                        obstacle = REMOVED if member in gone else attempt.obstacle
                         self._starter.try_again(member, attempt.replace(obstacle=obstacle))
                     else:
                         self._starter.conclusions.without_run(
