@@ -19,16 +19,21 @@ SENDMAILS = ("/usr/sbin/sendmail", "/usr/lib/sendmail")
 """Where a host has its sendmail."""
 LONGEST_URL = 2_000
 MOST_ADDRESSES = 20
+_LAST_PORT = 65_535
 
 _ANY_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://").match
 _URL = re.compile(
-    r"(?P<site>(?P<scheme>https?)://(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(?::[0-9]{1,5})?)"
+    r"(?P<site>(?P<scheme>https?)://(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)"
+    r"(?::(?P<port>[0-9]{1,5}))?)"
     r"(?P<path>/[!-~]*)?"
 ).fullmatch
 _LOCAL = re.compile(r"localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]").fullmatch
+_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+_LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _ADDRESS = re.compile(
-    r"(?!-)[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}(?:@[A-Za-z0-9_][A-Za-z0-9_.-]{0,250})?"
+    rf"(?!-)(?!.*=\?)(?=[^@]{{1,64}}(?:@|$)){_ATOM}(?:\.{_ATOM})*(?:@(?=.{{1,250}}$){_LABEL}(?:\.{_LABEL})*)?"
 ).fullmatch
+"""None begins like an option or has an encoded word in it."""
 _BETWEEN_ADDRESSES = re.compile(r"[^, \t]+")
 
 
@@ -120,6 +125,8 @@ def read_hook(text: str) -> str:
     if not text.strip(" \t"):
         raise _error(text, "the hook is empty", "name a program or an https URL, or leave it out")
     known = _ANY_URL(text)
+    if known is None and _ANY_URL(text.strip(" \t")):
+        raise _error(text, "a URL does not begin with a space", "remove it")
     if known is None:
         return text
     if len(text) > LONGEST_URL:
@@ -127,7 +134,7 @@ def read_hook(text: str) -> str:
     if known[1] not in ("https", "http"):
         raise _error(text, f"a hook cannot be a URL of {quoted(known[1])}", "write an https URL")
     match = _URL(text)
-    if match is None or "#" in text:
+    if match is None or "#" in text or int(match["port"] or 0) > _LAST_PORT:
         raise _error(text, "this is not a URL that can be asked", "write https://host/path")
     if not is_allowed_url(text):
         fix = "write https; http is for this host only, such as http://localhost:8000/"

@@ -152,3 +152,30 @@ def test_what_is_spooled_reads_back_and_what_does_not_is_set_aside(tmp_path: Pat
     assert [each.name for each in inside.iterdir() if each.name.endswith(".json")] == []
     spool.close()
     directory.close()
+
+
+HOSTILE = '\r\n\x00=?utf-8?q?=0abcc:_evil@x.org=0aX-Y:?= é,\u2028"<>;:\udcff'
+
+
+@pytest.mark.parametrize("command", [HOSTILE, "=?utf-8?q?=0D?=", "x" * 5_000, "é" * 300, ""])
+@pytest.mark.parametrize("is_crons", [False, True])
+def test_no_text_of_others_becomes_a_header(command: str, is_crons: bool) -> None:
+    entry = job("mail=root,ops@example.org")
+    entry = entry.replace(task=entry.task.replace(command=command))
+    hooks = entry.task.hooks
+    assert hooks is not None
+    assert hooks.mail is not None
+    mail = hooks.mail.replace(is_crons=is_crons)
+    ended = FAILURE.replace(reason=HOSTILE)
+    notice = Notice(entry.identity, Happening.FAILURE, Channel.MAIL, ended)
+    sent = message_of(notice, entry, mail, "nobody", Closed(RUN.run_id, "", 4, b"out\n"))
+    head, _, _ = sent.partition(b"\n\n")
+    names = [line.split(b":")[0] for line in head.split(b"\n") if not line.startswith(b" ")]
+    assert names == [
+        *(b"From", b"Subject", b"Auto-Submitted", b"X-Kron-Job", b"X-Kron-Period"),
+        *(b"X-Kron-Run-Id", b"To", b"Content-Type", b"Content-Transfer-Encoding", b"MIME-Version"),
+    ]
+    assert max(map(len, head.split(b"\n"))) < 998
+    parsed = message_from_bytes(sent, policy=policy.default)
+    assert parsed["To"] == "root, ops@example.org"
+    assert parsed["Bcc"] is None

@@ -252,6 +252,9 @@ class Courier:
             self._end(parcel, verdict, error.reason)
         except (NotStarted, OSError) as error:
             self._end(parcel, Verdict.AGAIN, f"no process can be started for it: {error}")
+        except Exception as error:  # whatever is wrong with a notice, it must not stop krond
+            why = f"krond cannot make it: {type(error).__name__}: {error}"
+            self._end(parcel, Verdict.LOST, why)
 
     def _mail(self, parcel: Parcel, output: Closed) -> None:
         hooks = parcel.entry.task.hooks

@@ -1,4 +1,8 @@
-"""The message of a mail about a run or a period, as sendmail reads it."""
+"""The message of a mail about a run or a period, as sendmail reads it.
+
+Its headers hold what others have written: a command, a name. `email` would decode the encoded words
+in them, line breaks included, so they are written here.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from kron.krond.output.tails import MAIL_BYTES
 from kron.krond.output.wire import Closed
 
 _LONGEST_SUBJECT = 200
+_FOLD = "\n "
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -25,18 +30,30 @@ def message_of(notice: Notice, entry: Entry, mail: Mail, user: str, output: Clos
     subject = f"krond on {host}: {entry.name} {in_words(notice)}"
     if mail.is_crons:
         subject = f"Cron <{user}@{host}> {entry.task.command}"
-    message = EmailMessage()
     sender = mail.sender or user
-    message["From"] = f"Cron Daemon <{sender}>" if mail.is_crons else sender
-    message["To"] = ", ".join(mail.to)
-    message["Subject"] = visible(subject)[:_LONGEST_SUBJECT]
-    message["Auto-Submitted"] = "auto-generated"
-    message["X-Kron-Job"] = visible(entry.name)
-    for header, value in (("Period", notice.period), ("Run-Id", notice.ended.run_id)):
-        if value:
-            message[f"X-Kron-{header}"] = value
-    message.set_content(_text(notice, entry, mail, output))
-    return message.as_bytes()
+    headers = {
+        "From": f"Cron Daemon <{sender}>" if mail.is_crons else sender,
+        "Subject": subject[:_LONGEST_SUBJECT],
+        "Auto-Submitted": "auto-generated",
+        "X-Kron-Job": entry.name,
+        "X-Kron-Period": notice.period,
+        "X-Kron-Run-Id": notice.ended.run_id,
+    }
+    lines = [f"{name}: {_plain(value)}\n" for name, value in headers.items() if value]
+    lines.append(f"To: {f',{_FOLD}'.join(mail.to)}\n")
+    body = EmailMessage()
+    body.set_content(_text(notice, entry, mail, output))
+    return "".join(lines).encode("ascii") + body.as_bytes()
+
+
+def _plain(text: str) -> str:
+    """A header's value that means nothing but itself."""
+    shown = visible(text)
+    if shown.isascii() and "=?" not in shown:
+        return shown
+    from email.header import Header
+
+    return Header(shown, "utf-8").encode(linesep="\n")
 
 
 def _text(notice: Notice, entry: Entry, mail: Mail, output: Closed) -> str:
