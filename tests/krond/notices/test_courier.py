@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -105,6 +108,36 @@ def test_what_is_too_much_is_logged_as_lost(
     assert len(office.reasons()) == 2
     assert [each["run_id"] for each in office.events("notice_lost")] == ["run-3", "run-4"]
     assert len(list(office.spool.iterdir())) == 3
+
+
+def test_what_hangs_holds_up_neither_other_users_nor_other_means(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that does not answer must not silence the pager."""
+    monkeypatch.setattr(notices_module, "MOST_WAITING", 20)
+    silent = socket.create_server(("127.0.0.1", 0))
+    url = f"http://127.0.0.1:{silent.getsockname()[1]}/x"
+    for number in range(25):
+        office.end(office.job(f"on_failure={url}", name=f"ping-{number}"), f"ping-{number}")
+        office.end(office.job('on_failure="sleep 1000"', name=f"hang-{number}"), f"hang-{number}")
+    others = office.job(f'user={os.getuid()} on_failure="touch {office.directory}/heard"')
+    office.end(others, "pager")
+    office.turn_until((office.directory / "heard").exists, "the pager hears of it")
+    lost = Counter(each["means"] for each in office.events("notice_lost"))
+    assert lost == {"ping": 5, "command": 5}
+    silent.close()
+
+
+def test_a_notice_that_cannot_be_made_is_lost_and_nothing_else_is(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> object:
+        raise TypeError("no")
+
+    monkeypatch.setattr(courier, "facts_of", broken)
+    office.end(office.job("on_failure=/bin/true"), "a")
+    office.turn_until(office.reasons, "it is lost")
+    assert office.reasons() == ["krond cannot make it: TypeError: no"]
 
 
 def test_an_output_that_never_ends_is_waited_for_only_for_a_while(

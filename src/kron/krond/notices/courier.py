@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
@@ -36,6 +37,9 @@ from kron.krond.timers import Timer, Timers
 from kron.waking.clock import Clock
 
 MOST_ACTIVE = 8
+"""How many commands, how many pings and how many mails are delivered at a time."""
+MOST_OF_ONE = 6
+"""How many of them for one user, or to one server: it may hang, and others must not wait."""
 LIMIT_NS = 60 * SECOND_NS
 """How long a delivery may take."""
 MOST_TRIES = 8
@@ -96,6 +100,11 @@ class Parcel:
         return hooks.of(self.notice.happening) if hooks else ""
 
     @property
+    def share(self) -> tuple[str, str]:
+        """What it competes for with others of the same user, or to the same server."""
+        return self.means, self.target or self.entry.task.user
+
+    @property
     def means(self) -> str:
         """How it is delivered, for logs."""
         if self.notice.channel is Channel.MAIL:
@@ -138,6 +147,10 @@ class Courier:
 
     def __len__(self) -> int:
         return len(self._parcels)
+
+    def shares(self) -> Counter[tuple[str, str]]:
+        """How many there are of each share."""
+        return Counter(parcel.share for parcel in self._parcels)
 
     @property
     def is_busy(self) -> bool:
@@ -183,20 +196,19 @@ class Courier:
 
     def _next(self) -> Iterator[Parcel]:
         """The first parcel of each job, if it may be delivered now, as many as there is room."""
-        room = MOST_ACTIVE - sum(parcel.is_active for parcel in self._parcels)
+        active = [parcel for parcel in self._parcels if parcel.is_active]
+        of_means = Counter(parcel.means for parcel in active)
+        of_share = Counter(parcel.share for parcel in active)
         keys: set[tuple[str, Channel]] = set()
         for parcel in self._parcels:
-            if room <= 0:
-                return
             is_first = parcel.key not in keys
             keys.add(parcel.key)
-            if (
-                is_first
-                and not parcel.is_active
-                and parcel.retry is None
-                and self._is_ready(parcel)
-            ):
-                room -= 1
+            if not is_first or parcel.is_active or parcel.retry is not None:
+                continue
+            has_room = of_means[parcel.means] < MOST_ACTIVE and of_share[parcel.share] < MOST_OF_ONE
+            if has_room and self._is_ready(parcel):
+                of_means[parcel.means] += 1
+                of_share[parcel.share] += 1
                 yield parcel
 
     # Its output

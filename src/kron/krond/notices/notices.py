@@ -31,6 +31,7 @@ from kron.logs.journal import Journal
 from kron.waking.clock import Clock
 
 MOST_WAITING = 1_000
+"""How many wait at most for one user, or for one server."""
 OPERATION = "keep a notice"
 LAST_PATIENCE_NS = 10 * SECOND_NS
 """How long krond waits for deliveries when it is stopped."""
@@ -155,10 +156,15 @@ class Notices:
     def _kept(self, due: Sequence[tuple[Entry, Notice]]) -> list[Parcel]:
         # One that was left is about the same, and its krond saw what happened.
         new = [(entry, notice) for entry, notice in due if notice.file not in self._left]
-        room = max(0, MOST_WAITING - max(len(self._courier), len(self._left)))
-        for entry, notice in new[room:]:
-            self._log_loss(notice, entry.namespace, entry.name, TOO_MANY)
-        parcels = [Parcel(notice, entry) for entry, notice in new[:room]]
+        shares = self._courier.shares()
+        parcels = []
+        for parcel in (Parcel(notice, entry) for entry, notice in new):
+            shares[parcel.share] += 1
+            if shares[parcel.share] <= MOST_WAITING:
+                parcels.append(parcel)
+            else:
+                entry = parcel.entry
+                self._log_loss(parcel.notice, entry.namespace, entry.name, TOO_MANY, parcel)
         if parcels:
             self._write(parcels)
         return parcels
