@@ -67,6 +67,11 @@ MISSED = ended(outcome="missed", exit_code=None, started=None, reason="too late"
         pytest.param(answer(job()), "OK - 1 job, 0 running", id="well"),
         pytest.param(answer(job(active=[{}]), job("b")), "OK - 2 jobs, 1 running", id="running"),
         pytest.param(
+            answer(job(), troubles=[{"kind": "notices", "text": "2 notices lost"}]),
+            "WARNING - 2 notices lost",
+            id="notices",
+        ),
+        pytest.param(
             answer(job(failed=FAILED)), "CRITICAL - 1 failed: backup (exit code 3)", id="failed"
         ),
         pytest.param(

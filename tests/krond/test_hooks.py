@@ -95,6 +95,7 @@ def test_each_hook_has_the_facts_and_the_end_of_the_output(host: Listener) -> No
         "KRON_PERIOD": "",
         "KRON_CHOSEN": "",
         "KRON_RUN_ID": run_id,
+        "KRON_ATTEMPT": "1",
         "KRON_OUTCOME": "manual",
         "KRON_EXIT_CODE": "0",
         "KRON_SIGNAL": "",

@@ -219,6 +219,8 @@ class Daemon:
             jobs = f"{behind} of {len(self.roster)} jobs"
             text = f"{jobs} wait for a clock that was ahead (krond forget --all-ahead)"
             troubles.append({"kind": "clock", "since": None, "text": text})
+        if self._host.notices is not None and (text := self._host.notices.trouble()):
+            troubles.append({"kind": "notices", "since": None, "text": text})
         return troubles
 
     # The loop

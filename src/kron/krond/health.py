@@ -38,7 +38,7 @@ _GRAVITY = (Status.OK, Status.WARNING, Status.UNKNOWN, Status.CRITICAL)
 class Problem(Frozen):
     kind: str
     """Of a job: `failed`, `missed`, `overdue`, `stale`, `absent`. Of krond: `krond`, `stopping`,
-    `empty`, `log`, and the kinds of the troubles that it has: `state`, `clock`."""
+    `empty`, `log`, and the kinds of the troubles that it has: `state`, `clock`, `notices`."""
     text: str
     job: str | None = None
     """Its name, with the path of its file if several files have such a job; None: krond itself."""
@@ -109,7 +109,9 @@ def examine(
 
 def _own_problems(answer: Mapping[str, Any]) -> Iterator[Problem]:
     for trouble in answer.get("troubles", ()):
-        yield Problem(str(trouble["kind"]), str(trouble["text"]), since=trouble.get("since"))
+        kind, since = str(trouble["kind"]), trouble.get("since")
+        status = Status.WARNING if kind == "notices" else Status.CRITICAL
+        yield Problem(kind, str(trouble["text"]), since=since, status=status)
     if answer["stopping"]:
         yield Problem("stopping", "krond is stopping, and starts no more runs")
     if not answer["total"]:

@@ -108,6 +108,11 @@ def test_what_is_too_much_is_logged_as_lost(
     assert len(office.reasons()) == 2
     assert [each["run_id"] for each in office.events("notice_lost")] == ["run-3", "run-4"]
     assert len(list(office.spool.iterdir())) == 3
+    assert office.notices.trouble() == "2 notices lost in the last hour"
+    monkeypatch.setattr(notices_module, "MANY_WAITING", 2)
+    assert office.notices.trouble() == "2 notices lost in the last hour, 3 wait to be delivered"
+    monkeypatch.setattr(notices_module, "LATELY_NS", 0)
+    assert office.notices.trouble() == "3 wait to be delivered"
 
 
 def test_what_hangs_holds_up_neither_other_users_nor_other_means(

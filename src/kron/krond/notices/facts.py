@@ -9,6 +9,7 @@ from kron.krond.notices.notice import Notice
 from kron.krond.output.wire import Closed
 from kron.krond.process.processes import HOOK_EVENT
 from kron.krond.result import signal_name
+from kron.krond.state.record import attempt_of
 
 
 def facts_of(notice: Notice, job: str, output: Closed) -> dict[str, str]:
@@ -20,6 +21,7 @@ def facts_of(notice: Notice, job: str, output: Closed) -> dict[str, str]:
         "KRON_PERIOD": notice.period or "",
         "KRON_CHOSEN": optional_text(ended.chosen_s) or "",
         "KRON_RUN_ID": ended.run_id,
+        "KRON_ATTEMPT": str(attempt_of(ended.run_id)[1]) if ended.run_id else "",
         "KRON_OUTCOME": ended.outcome,
         "KRON_EXIT_CODE": "" if ended.exit_code is None else str(ended.exit_code),
         "KRON_SIGNAL": "" if ended.signal is None else signal_name(ended.signal),

@@ -8,8 +8,10 @@ does anything.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
+from kron.console.report import many
 from kron.core.duration import SECOND_NS
 from kron.core.errors import KronError
 from kron.jobs.entry import Entry
@@ -32,6 +34,8 @@ from kron.waking.clock import Clock
 
 MOST_WAITING = 1_000
 """How many wait at most for one user, or for one server."""
+MANY_WAITING = 100
+LATELY_NS = 3_600 * SECOND_NS
 OPERATION = "keep a notice"
 LAST_PATIENCE_NS = 10 * SECOND_NS
 """How long krond waits for deliveries when it is stopped."""
@@ -56,6 +60,8 @@ class Notices:
         self._timers = timers
         self._spool = Spool(state)
         self._tails = captures.tails
+        self._losses: deque[int] = deque(maxlen=MOST_WAITING)
+        """When those of the last hour were lost, by the monotonic clock."""
         self._left: dict[str, Notice] = {}
         """What an earlier krond has left and is not delivered yet, by the name of its file."""
         self._courier = Courier(
@@ -68,6 +74,18 @@ class Notices:
     def pids(self) -> set[int]:
         """The processes that deliver notices and are not reaped by others."""
         return self._courier.pids
+
+    def trouble(self) -> str:
+        """For people, if some were lost lately, or many wait; else ''."""
+        since_ns = self._clock.monotonic_ns() - LATELY_NS
+        while self._losses and self._losses[0] < since_ns:
+            self._losses.popleft()
+        parts = []
+        if lost := len(self._losses):
+            parts.append(f"{many(lost, 'notice')} lost in the last hour")
+        if (waiting := len(self._courier)) > MANY_WAITING:
+            parts.append(f"{waiting:,} wait to be delivered")
+        return ", ".join(parts)
 
     def find_left(self) -> None:
         """Look what an earlier krond has left."""
@@ -215,6 +233,7 @@ class Notices:
     def _log_loss(
         self, notice: Notice, namespace: str, name: str, why: str, parcel: Parcel | None = None
     ) -> None:
+        self._losses.append(self._clock.monotonic_ns())
         self._journal.event(
             Event.NOTICE_LOST,
             namespace=namespace,
