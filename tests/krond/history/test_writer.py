@@ -396,3 +396,10 @@ def test_the_file_of_a_later_version_with_more_columns_goes_on(
     assert written.run_ids() == ["run-0", "run-1"]
     with closing(of_the_shell(database)) as shell:
         assert shell.execute("PRAGMA user_version").fetchone() == (7,)
+
+
+def test_a_start_before_its_time_by_a_clock_that_was_behind_is_not_late(written: Written) -> None:
+    ended = executed()
+    assert ended.started_ns is not None
+    written.add(ended.replace(started_ns=ended.started_ns - 3_600 * 10**9))
+    assert written.rows()[0]["late_seconds"] is None

@@ -235,7 +235,8 @@ def _document(row: Row) -> dict[str, Any]:
         _integer(row[name]) if name in columns else None for name in ("cpu_us", "peak_bytes")
     )
     late = took = None
-    if started_ns is not None and chosen_s is not None:
+    # Nothing starts early, except by a clock that was set back or never set.
+    if started_ns is not None and chosen_s is not None and started_ns >= chosen_s * SECOND_NS:
         late = _seconds(started_ns - chosen_s * SECOND_NS)
     if started_ns is not None and ended_ns is not None:
         took = _seconds(ended_ns - started_ns)
