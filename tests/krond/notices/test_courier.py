@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
 import time
@@ -15,8 +16,10 @@ from kron.jobs.entry import Entry
 from kron.jobs.line import LineReader
 from kron.krond.notices import courier
 from kron.krond.notices import notices as notices_module
+from kron.krond.notices.message import STILL_OPEN
 from kron.krond.notices.notices import Notices
 from kron.krond.output.captures import Captures
+from kron.krond.output.names import OutputName, directory_name
 from kron.krond.output.wire import Closed
 from kron.krond.poller import Poller
 from kron.krond.process.processes import Processes
@@ -58,6 +61,22 @@ class Office(Logbook):
     def end(self, entry: Entry, run_id: str, *, exit_code: int = 1) -> None:
         ended = RunRecord(run_id, None, None, started_ns=1).ended("", exit_code=exit_code)
         self.notices.send(self.notices.keep([(entry, ended, 1)]))
+
+    def print(self, entry: Entry, run_id: str, text: str) -> Path:
+        """Keep this as the output of a run: its file."""
+        where = self.directory / "outputs" / directory_name(entry.identity, entry.name)
+        where.mkdir(parents=True, exist_ok=True)
+        file = where / str(OutputName.of(1, run_id))
+        file.write_text(text)
+        return file
+
+    def sendmail(self, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """Have a sendmail that writes its environment and the message to a file."""
+        program, mail = self.directory / "sendmail", self.directory / "mail"
+        program.write_text(f"#!/bin/sh\n(env; cat) > {mail}\n")
+        program.chmod(0o755)
+        monkeypatch.setenv("KRON_SENDMAIL", str(program))
+        return mail
 
     def turn_until(self, is_so: Callable[[], object], what: str) -> None:
         deadline_s = time.monotonic() + PATIENCE_S
@@ -145,21 +164,57 @@ def test_a_notice_that_cannot_be_made_is_lost_and_nothing_else_is(
     assert office.reasons() == ["krond cannot make it: TypeError: no"]
 
 
-def test_an_output_that_never_ends_is_waited_for_only_for_a_while(
+MAILED = "mail=root mail_on=output"
+
+
+def test_an_output_that_never_ends_is_mailed_as_far_as_it_is_there(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(courier, "OUTPUT_PATIENCE_NS", SECOND_NS // 5)
-    entry = office.job(f'on_failure="cat > {office.directory}/in" mail=root mail_on=output')
+    mail = office.sendmail(monkeypatch)
+    entry = office.job(f'on_failure="cat > {office.directory}/in" {MAILED}')
+    file = office.print(entry, "a", "so far\n")
+    held = os.open(file, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_SH)  # as a collector does
     office.captures.tails.expect("a")
     office.end(entry, "a")
-    office.turn_until(lambda: office.events("notice_sent") and office.reasons(), "both are done")
-    assert office.reasons() == [courier.UNKNOWN_OUTPUT]
-    assert (office.directory / "in").read_bytes() == b""
+    office.turn_until(lambda: len(office.events("notice_sent")) == 2, "both are delivered")
+    assert (office.directory / "in").read_bytes() == b"so far\n"
+    assert f"\n{STILL_OPEN}\n\nso far\n" in mail.read_text()
+    os.close(held)
     office.captures.tails.expect("b")
     office.end(entry, "b")
     office.captures.tails.closed(Closed("b", "/o", 5, b"late\n"))
-    office.turn_until(lambda: len(office.events("notice_sent")) >= 2, "this one has its output")
+    office.turn_until(lambda: len(office.events("notice_sent")) >= 4, "these have their output")
     assert (office.directory / "in").read_bytes() == b"late\n"
+    assert STILL_OPEN not in mail.read_text()
+
+
+def test_an_output_whose_end_was_not_reported_is_read_from_its_file(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(courier, "OUTPUT_PATIENCE_NS", SECOND_NS // 5)
+    mail = office.sendmail(monkeypatch)
+    entry = office.job(MAILED)
+    office.print(entry, "a", "all of it\n")
+    office.captures.tails.expect("a")  # krond was busy: the collector's socket was full
+    office.end(entry, "a")
+    office.turn_until(lambda: office.events("notice_sent"), "it is mailed")
+    assert mail.read_text().endswith("all of it\n")
+    assert STILL_OPEN not in mail.read_text()
+
+
+def test_an_output_that_cannot_be_read_is_a_mail_lost(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office.sendmail(monkeypatch)
+    entry = office.job(MAILED)
+    file = office.print(entry, "a", "")
+    file.unlink()
+    file.mkdir()
+    office.end(entry, "a")
+    office.turn_until(office.reasons, "it is lost")
+    assert office.reasons() == [courier.UNKNOWN_OUTPUT]
 
 
 def test_a_run_that_printed_nothing_is_not_even_written_down_for_a_mail(office: Office) -> None:

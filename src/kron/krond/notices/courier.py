@@ -51,10 +51,7 @@ OUTPUT_PATIENCE_NS = 10 * SECOND_NS
 GAP_NS = SECOND_NS
 """Longer than it takes until a collector has written what a run printed."""
 NO_SENDMAIL = "there is no sendmail here: KRON_SENDMAIL, /usr/sbin/sendmail, /usr/lib/sendmail"
-UNKNOWN_OUTPUT = (
-    "it is not known what the run printed: something that it started still has the output open, "
-    "or the file cannot be read"
-)
+UNKNOWN_OUTPUT = "it is not known what the run printed: the file cannot be read"
 
 
 class Parcel:
@@ -214,26 +211,28 @@ class Courier:
     # Its output
 
     def _is_ready(self, parcel: Parcel) -> bool:
-        """Whether the end of its output is known, or will not be in time."""
+        """Whether the end of its output is known, or is what it is now: time is up."""
         notice, task = parcel.notice, parcel.entry.task
         if parcel.output is not None:
             return True
-        nothing = Closed(notice.ended.run_id, "")
+        run_id = notice.ended.run_id
         if not notice.has_run or (parcel.tail is None and not self._tails.are_kept(task)):
-            parcel.output = nothing
+            parcel.output = Closed(run_id, "")
             return True
         now_ns = self._clock.monotonic_ns()
         if parcel.waited_ns is None:
             parcel.waited_ns = now_ns
         waited_ns = now_ns - parcel.waited_ns
+        is_time_up = waited_ns >= OUTPUT_PATIENCE_NS
         if parcel.tail is not None:
             parcel.output = parcel.tail.closed
-        elif waited_ns >= GAP_NS:  # until then its collector may not even have made the file
-            of_job = (notice.identity, parcel.entry.name, notice.ended.run_id, task)
-            parcel.output = self._tails.in_file(*of_job)
-        if parcel.output is None and waited_ns >= OUTPUT_PATIENCE_NS:
-            self._tails.forget(notice.ended.run_id)
-            parcel.output = nothing.replace(total=UNKNOWN)
+        # A collector that reports nothing here may not even have made the file until then.
+        may_read = is_time_up if parcel.tail is not None else waited_ns >= GAP_NS
+        if parcel.output is None and may_read:
+            of_job = (notice.identity, parcel.entry.name, run_id, task)
+            parcel.output = self._tails.in_file(*of_job, as_it_is=is_time_up)
+        if is_time_up:
+            self._tails.forget(run_id)
         if parcel.output is None and (parcel.patience is None or parcel.patience.action is None):
             again_ns = GAP_NS if parcel.tail is None else OUTPUT_PATIENCE_NS
             parcel.patience = self._timers.at(now_ns + again_ns, self._go)

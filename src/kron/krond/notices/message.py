@@ -19,6 +19,7 @@ from kron.krond.output.wire import Closed
 
 _LONGEST_SUBJECT = 200
 _FOLD = "\n "
+STILL_OPEN = "[something still has its output open; krond output may have more]"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -68,6 +69,8 @@ def _text(notice: Notice, entry: Entry, mail: Mail, output: Closed) -> str:
         lines += ["", "Its output:", ""] if output.tail else []
     if output.total > MAIL_BYTES:
         lines += [f"[the last {MAIL_BYTES:,} of {output.total:,} bytes; krond output has more]", ""]
+    if not output.is_complete:
+        lines += [STILL_OPEN, ""]
     # One that is not text is still shown, and none can control a terminal.
     text = output.tail.decode("utf-8", "backslashreplace").replace("\r\n", "\n")
     lines.append(_CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text))

@@ -1,7 +1,8 @@
 """Tails: the ends of the outputs of runs, for notices.
 
-The collector reports them, so krond does not wait for a file. Only of a run that it did not start
-itself, and whose collector serves another krond, it reads the file.
+The collector reports them, so krond does not wait for a file. It reads the file of a run that it
+did not start itself, whose collector serves another krond, and of one whose end is not reported in
+time.
 """
 
 from __future__ import annotations
@@ -78,24 +79,30 @@ class Tails:
         resolved = [self._settings.resolved(each, task) for each in (task.stdout, task.stderr)]
         return any(each.destination is Destination.KEEP for each in resolved)
 
-    def in_file(self, identity: str, job: str, run_id: str, task: Task) -> Closed | None:
-        """That of a run of which the collector reports nothing here; None: not complete yet."""
+    def in_file(
+        self, identity: str, job: str, run_id: str, task: Task, *, as_it_is: bool
+    ) -> Closed | None:
+        """That of a run of which the collector reports nothing here; None: not complete yet.
+
+        `as_it_is`: then what is there of it.
+        """
         try:
             outputs = kept_outputs(self._settings.directory, directory_name(identity, job))
             for output in outputs:
                 if output.name.run_id == run_id:
-                    return _read(output.path, run_id, wanted_tail(task))
+                    return _read(output.path, run_id, wanted_tail(task), as_it_is=as_it_is)
         except OSError:
             return Closed(run_id, "", UNKNOWN)
         return Closed(run_id, "")
 
 
-def _read(path: str, run_id: str, wanted: int) -> Closed | None:
+def _read(path: str, run_id: str, wanted: int, *, as_it_is: bool) -> Closed | None:
     with opened_directory(os.path.dirname(path)) as directory:  # noqa: PTH120
         descriptor = open_for_reading(os.path.basename(path), directory)  # noqa: PTH119
     try:
-        if is_open(descriptor):
+        is_complete = not is_open(descriptor)
+        if not is_complete and not as_it_is:
             return None
-        return Closed(run_id, path, *read_tail(descriptor, run_id, wanted))
+        return Closed(run_id, path, *read_tail(descriptor, run_id, wanted), is_complete)
     finally:
         os.close(descriptor)

@@ -74,7 +74,7 @@ class Report(Frozen):
 
 
 class Closed(Frozen):
-    """The file of a run is complete."""
+    """The file of a run is complete, or krond waits no longer for that."""
 
     run_id: str
     path: str
@@ -83,6 +83,8 @@ class Closed(Frozen):
     """How much it has printed, or `UNKNOWN`."""
     tail: bytes = b""
     """The end of it."""
+    is_complete: bool = True
+    """As the collector's reports always are."""
 
     def packed(self) -> bytes:
         return json.dumps([self.run_id, self.path, self.total]).encode() + b"\n" + self.tail
