@@ -26,7 +26,7 @@ from kron.krond.process.processes import Processes
 from kron.krond.settings import OutputSettings
 from kron.krond.state.directory import Directory
 from kron.krond.state.errors import PersistenceError
-from kron.krond.state.record import Ended, JobState, RunRecord
+from kron.krond.state.record import RETRIED, Ended, JobState, RunRecord
 from kron.krond.state.writeback import WriteBack
 from kron.krond.surroundings import Surroundings
 from kron.krond.timers import Timers
@@ -215,6 +215,23 @@ def test_an_output_that_cannot_be_read_is_a_mail_lost(
     office.end(entry, "a")
     office.turn_until(office.reasons, "it is lost")
     assert office.reasons() == [courier.UNKNOWN_OUTPUT]
+
+
+@pytest.mark.parametrize("earlier", ["a", "a.2"])
+def test_an_attempt_that_did_not_start_has_the_output_of_the_one_before(
+    office: Office, monkeypatch: pytest.MonkeyPatch, earlier: str
+) -> None:
+    mail = office.sendmail(monkeypatch)
+    entry = office.job(f'on_failure="cat > {office.directory}/in" {MAILED}')
+    failed = RunRecord(earlier, 0, 0, started_ns=1)
+    never = failed.next_attempt().ended("too late", ended_ns=2, exit_code=1)
+    office.print(entry, earlier, "why\n")
+    office.captures.tails.expect(earlier)
+    ends = [failed.ended("", outcome=RETRIED, ended_ns=2, exit_code=1), never]
+    office.notices.send(office.notices.keep([(entry, ended, 1) for ended in ends]))
+    office.turn_until(lambda: len(office.events("notice_sent")) == 2, "both are delivered")
+    assert (office.directory / "in").read_text() == "why\n"
+    assert mail.read_text().endswith("why\n")
 
 
 def test_a_run_that_printed_nothing_is_not_even_written_down_for_a_mail(office: Office) -> None:

@@ -163,8 +163,7 @@ class Courier:
         tails: dict[str, Tail | None] = {}
         for parcel in parcels:
             self._parcels[parcel] = None
-            run_id = parcel.notice.ended.run_id
-            if parcel.notice.has_run:
+            if run_id := parcel.notice.printed_by:
                 if run_id not in tails:
                     tails[run_id] = self._tails.awaited(run_id)
                 parcel.tail = tails[run_id]
@@ -215,8 +214,8 @@ class Courier:
         notice, task = parcel.notice, parcel.entry.task
         if parcel.output is not None:
             return True
-        run_id = notice.ended.run_id
-        if not notice.has_run or (parcel.tail is None and not self._tails.are_kept(task)):
+        run_id = notice.printed_by
+        if not run_id or (parcel.tail is None and not self._tails.are_kept(task)):
             parcel.output = Closed(run_id, "")
             return True
         now_ns = self._clock.monotonic_ns()

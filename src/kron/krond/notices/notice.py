@@ -58,12 +58,18 @@ class Notice(Frozen):
         return optional_text(self.ended.nominal_s)
 
     @property
-    def has_run(self) -> bool:
-        """Whether it is about the end of a run, which may have printed something."""
+    def printed_by(self) -> str:
+        """The id of the run whose output belongs to it; '' for none.
+
+        A period whose last attempt did not start has failed as the attempt before did.
+        """
         ended = self.ended
-        has_begun = ended.started_ns is not None or ended.ended_ns is None
-        is_end = self.happening in (Happening.SUCCESS, Happening.FAILURE)
-        return is_end and has_begun and bool(ended.run_id)
+        if self.happening not in (Happening.SUCCESS, Happening.FAILURE) or not ended.run_id:
+            return ""
+        if ended.started_ns is not None or ended.ended_ns is None:
+            return ended.run_id
+        record = RunRecord(ended.run_id, ended.nominal_s, ended.chosen_s)
+        return record.earlier_attempt().run_id if record.attempt > 1 else ""
 
     def to_json(self) -> bytes:
         row = list(fields.record_to_json(self.ended, COLUMNS).values())
