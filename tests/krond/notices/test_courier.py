@@ -51,7 +51,8 @@ class Office(Logbook):
         waits = (clock, self._timers, self._poller, Processes())
         settings = OutputSettings(str(directory / "outputs"), is_default=True)
         self.captures = Captures(settings, journal, *waits)
-        surroundings = Surroundings({b"PATH": b"/usr/bin:/bin"}, None, self.captures)
+        of_krond = {b"PATH": b"/usr/bin:/bin", b"SECRET": b"of krond"}
+        surroundings = Surroundings(of_krond, None, self.captures)
         self.notices = Notices(self.state, journal, *waits, surroundings, self.captures)
 
     def job(self, fields: str, name: str = "job") -> Entry:
@@ -215,6 +216,16 @@ def test_an_output_that_cannot_be_read_is_a_mail_lost(
     office.end(entry, "a")
     office.turn_until(office.reasons, "it is lost")
     assert office.reasons() == [courier.UNKNOWN_OUTPUT]
+
+
+def test_sendmail_has_nothing_of_the_environment_of_krond(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mail = office.sendmail(monkeypatch)
+    office.end(office.job("mail=root"), "a")
+    office.turn_until(lambda: office.events("notice_sent"), "it is mailed")
+    assert "SECRET" not in mail.read_text()
+    assert "LOGNAME=" in mail.read_text()
 
 
 @pytest.mark.parametrize("earlier", ["a", "a.2"])

@@ -27,10 +27,12 @@ def mails_output(task: Task) -> bool:
 def mail_task(program: str, task: Task) -> Task:
     """To send a message as the user of a job, as cron does; it names the recipients itself.
 
-    A dot on a line does not end it (-i).
+    A dot on a line does not end it (-i). krond's own environment may have secrets, so it has
+    nothing of that.
     """
     argv = (program, "-i", "-t")
-    return Task(command=program, argv=argv, user=task.user, group=task.group, cwd="/")
+    user, group = task.user, task.group
+    return Task(command=program, argv=argv, user=user, group=group, cwd="/", inherits_env=False)
 
 
 def user_name(user: str) -> str:
