@@ -7,7 +7,7 @@ import os
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -26,6 +26,7 @@ from kron.krond.process.processes import Processes
 from kron.krond.settings import OutputSettings
 from kron.krond.state.directory import Directory
 from kron.krond.state.errors import PersistenceError
+from kron.krond.state.file_replacer import FileReplacer
 from kron.krond.state.record import RETRIED, Ended, JobState, RunRecord
 from kron.krond.state.writeback import WriteBack
 from kron.krond.surroundings import Surroundings
@@ -278,6 +279,24 @@ class _Member:
 
     def state(self, _: str) -> None:
         pass
+
+
+def test_a_write_that_fails_leaves_no_notice_to_be_delivered_again(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = office.job("on_failure=true")
+    office.end(entry, "a")
+    with monkeypatch.context() as patch:
+
+        def replace(replacer: FileReplacer, files: Iterable[tuple[str, bytes]], count: int) -> None:
+            replacer._replace(files, count)
+            raise OSError(5, "Input/output error")  # as the last sync
+
+        patch.setattr(FileReplacer, "replace", replace)
+        office.end(entry, "b")
+    assert len(list(office.spool.iterdir())) == 2
+    office.turn_until(lambda: len(office.events("notice_sent")) == 2, "both are delivered")
+    assert list(office.spool.iterdir()) == []
 
 
 @pytest.mark.parametrize(("refusals", "seen"), [(0, [1]), (1, [1, 0]), (2, [1, 0])])

@@ -197,8 +197,7 @@ class Notices:
 
     def _ended(self, parcel: Parcel, why: str) -> None:
         """It is delivered or, if `why` says something, lost."""
-        if not parcel.unsafe:
-            self._remove(parcel.notice)
+        self._remove(parcel.notice)  # its file may exist even if it is not safe
         entry, notice = parcel.entry, parcel.notice
         if why:
             self._log_loss(notice, entry.namespace, entry.name, why, parcel)

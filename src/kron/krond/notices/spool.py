@@ -57,9 +57,10 @@ class Spool:
             raise
 
     def remove(self, notice: Notice) -> None:
-        if self._directory is not None:
-            with suppress(OSError):  # then it is delivered again: at least once
-                os.unlink(notice.file, dir_fd=self._directory.descriptor)
+        with suppress(KronError, OSError):  # then it is delivered again: at least once
+            if self._directory is not None or self._state.has(SPOOL):
+                directory, _ = self._opened()
+                os.unlink(notice.file, dir_fd=directory.descriptor)
 
     def close(self) -> None:
         if self._directory is not None:
