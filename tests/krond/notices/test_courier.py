@@ -281,6 +281,19 @@ class _Member:
         pass
 
 
+def test_what_is_too_much_is_logged_once_however_often_the_disk_refuses(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notices_module, "MOST_WAITING", 0)
+    member = _Member(office.job("on_failure=true"))
+    writeback = WriteBack(_Store(4, office.spool), "boot", None, office.notices)  # type: ignore[arg-type]
+    writeback.ended(member, Ended(0, 0, "executed", "", "a", 1, 2, 1))  # type: ignore[arg-type]
+    while not writeback.commit([member]):  # type: ignore[list-item]
+        assert office.reasons() == []
+        writeback.resume()
+    assert office.reasons() == [notices_module.TOO_MANY]
+
+
 def test_a_write_that_fails_leaves_no_notice_to_be_delivered_again(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,7 +58,7 @@ class Parcel:
     """A notice on its way."""
 
     __slots__ = (
-        *("deadline", "entry", "is_active", "is_sent", "notice", "output"),
+        *("deadline", "entry", "is_active", "is_sent", "is_surplus", "notice", "output"),
         *("patience", "pid", "retry", "tail", "tries", "unsafe", "waited_ns"),
     )
 
@@ -66,6 +66,8 @@ class Parcel:
         self.notice = notice
         self.entry = entry
         """The job as it is delivered for; nothing that a reload changes."""
+        self.is_surplus = False
+        """Whether it is lost because too many others wait."""
         self.unsafe = ""
         """Why the next krond would not find it; '' if it would."""
         self.tail: Tail | None = None

@@ -139,11 +139,16 @@ class Notices:
         return self._kept(due) if due else []
 
     def send(self, parcels: Sequence[Parcel]) -> None:
+        """What they are about is stored."""
         for parcel in parcels:
-            if parcel.unsafe:
+            entry, notice = parcel.entry, parcel.notice
+            if parcel.is_surplus:
+                self._log_loss(notice, entry.namespace, entry.name, TOO_MANY, parcel)
+                self._tails.forget(notice.printed_by)
+            elif parcel.unsafe:
                 text = f"it is lost if krond ends before it is delivered: {parcel.unsafe}"
-                self._journal.error(OPERATION, text, parcel.entry, period=parcel.notice.period)
-        self._courier.take(parcels)
+                self._journal.error(OPERATION, text, entry, period=notice.period)
+        self._courier.take([parcel for parcel in parcels if not parcel.is_surplus])
 
     def drop(self, parcels: Sequence[Parcel]) -> None:
         """What they are about is not stored, perhaps for want of the room that they take."""
@@ -175,16 +180,12 @@ class Notices:
         # One that was left is about the same, and its krond saw what happened.
         new = [(entry, notice) for entry, notice in due if notice.file not in self._left]
         shares = self._courier.shares()
-        parcels = []
-        for parcel in (Parcel(notice, entry) for entry, notice in new):
+        parcels = [Parcel(notice, entry) for entry, notice in new]
+        for parcel in parcels:
             shares[parcel.share] += 1
-            if shares[parcel.share] <= MOST_WAITING:
-                parcels.append(parcel)
-            else:
-                entry = parcel.entry
-                self._log_loss(parcel.notice, entry.namespace, entry.name, TOO_MANY, parcel)
-        if parcels:
-            self._write(parcels)
+            parcel.is_surplus = shares[parcel.share] > MOST_WAITING
+        if safe := [parcel for parcel in parcels if not parcel.is_surplus]:
+            self._write(safe)
         return parcels
 
     def _write(self, parcels: Sequence[Parcel]) -> None:
