@@ -119,6 +119,14 @@ def _is_zombie(pid: str) -> bool:
         return True
 
 
+def test_no_hook_starts_while_runs_may_wait_for_the_same_commit(office: Office) -> None:
+    office.captures.tails.expect("a")
+    office.captures.tails.closed(Closed("a", ""))  # so there is nothing to wait for
+    office.end(office.job("on_failure=true"), "a")
+    assert office.notices.pids == set()
+    office.turn_until(lambda: office.events("notice_sent"), "it is delivered")
+
+
 def test_what_is_too_much_is_logged_as_lost(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -162,6 +162,7 @@ class Courier:
         return {parcel.pid for parcel in self._parcels if parcel.pid}
 
     def take(self, parcels: Iterable[Parcel]) -> None:
+        """Deliver these, but not at once: runs that are due start first."""
         tails: dict[str, Tail | None] = {}
         for parcel in parcels:
             self._parcels[parcel] = None
@@ -171,7 +172,7 @@ class Courier:
                 parcel.tail = tails[run_id]
                 if parcel.tail is not None:
                     parcel.tail.on_closed = self._go
-        self._go()
+        self._go_soon()
 
     def close(self) -> None:
         """End what is going on. The next krond delivers what was not delivered."""
@@ -180,6 +181,10 @@ class Courier:
             if parcel.pid:
                 self._processes.signal_group(parcel.pid, signal.SIGKILL)
         self._pings.close()
+
+    def _go_soon(self) -> None:
+        """Go on in the next turn of krond's loop."""
+        self._timers.at(self._clock.monotonic_ns(), self._go)
 
     def _go(self) -> None:
         if self._is_closed:
@@ -342,7 +347,7 @@ class Courier:
         else:
             del self._parcels[parcel]
             self._on_end(parcel, "" if verdict is Verdict.DONE else why)
-        self._timers.at(self._clock.monotonic_ns(), self._go)  # not from within a delivery
+        self._go_soon()  # not from within a delivery
 
     def _again(self, parcel: Parcel) -> None:
         parcel.retry = None
