@@ -433,6 +433,17 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(
         assert site.asked == []
 
 
+def test_what_is_not_encrypted_is_sent_to_no_proxy(host: Listener) -> None:
+    with site_with() as site, site_with() as proxy:
+        host.write(host.job("job", fields=f"on_success=http://localhost:{site.port}/x"))
+        names = ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
+        url = f"http://127.0.0.1:{proxy.port}"
+        host.start(env={**os.environ, **dict.fromkeys(names, url), "no_proxy": ""})
+        host.trigger("job")
+        site.wait_for("/x")
+        assert proxy.asked == []
+
+
 def test_the_next_krond_delivers_what_was_not_delivered(host: Listener) -> None:
     with site_with() as site:
         port = site.port

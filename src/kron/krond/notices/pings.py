@@ -21,7 +21,8 @@ from kron.waking.clock import Clock
 
 IDLE_NS = 10 * SECOND_NS
 _PINGER = "kron.krond.notices.pinger"
-_PROXIES = (b"http_proxy", b"https_proxy", b"all_proxy", b"no_proxy")
+_PROXIES = (b"https_proxy", b"no_proxy")
+"""Not http_proxy: what is not encrypted stays on this host."""
 _FOR_PINGER = (
     *(b"SSL_CERT_FILE", b"SSL_CERT_DIR", *_PROXIES),
     *(name.upper() for name in _PROXIES),
