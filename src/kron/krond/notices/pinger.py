@@ -10,8 +10,6 @@ from __future__ import annotations
 import encodings.idna  # noqa: F401 (loaded on demand, when this process may read it no more)
 import http.client
 import os
-import signal
-import socket
 import ssl
 import threading
 import urllib.request
@@ -21,20 +19,15 @@ from urllib.error import HTTPError, URLError
 import kron
 from kron.jobs.hooks import is_allowed_url
 from kron.krond.notices.wire import LONGEST, Answer, Request, Verdict
+from kron.krond.process.helper import begin_helper
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO
 
-CONTROL = 0
-"""The descriptor of its connection to krond."""
 TIMEOUT_S = 10.0
 """How long a server may be silent."""
 NOBODY = 65_534
-_FOR_KROND = (
-    *(signal.SIGTERM, signal.SIGINT, signal.SIGQUIT),
-    *(signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2),
-)
 _PASSING = (408, 425, 429)
 """Answers of a server besides 5xx after which another attempt makes sense."""
 _SAME_METHOD = (307, 308)
@@ -105,16 +98,12 @@ def _of_connection(error: object) -> tuple[Verdict, str]:
 
 
 def main() -> None:
-    for number in _FOR_KROND:
-        signal.signal(number, signal.SIG_IGN)
-    os.chdir("/")
-    os.dup2(1, 2)  # krond's own, in a directory that must not stay busy when krond is gone
+    control = begin_helper()
     pinger = Pinger()  # reads the trust store while it may
     if os.geteuid() == 0:
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
-    control = socket.socket(fileno=CONTROL)
 
     def serve(request: Request) -> None:
         with suppress(OSError):  # krond is gone

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import resource
 import select
-import signal
 import socket
 from contextlib import suppress
 
@@ -20,18 +19,11 @@ from kron.krond.output.journald import JournalSink
 from kron.krond.output.retention import Retention, Sweeper
 from kron.krond.output.sinks import Nowhere, Relay, RunFile, SinkBase
 from kron.krond.output.wire import LONGEST, MOST_DESCRIPTORS, Closed, Delivery, Report, Sink
+from kron.krond.process.helper import begin_helper
 
-CONTROL = 0
-"""The descriptor of its connection to krond."""
-_NOWHERE = 1
-"""Its standard output, which krond opens on /dev/null."""
 _SPARE = 32
 """Descriptors for the interpreter, directories and whatever else is open for a moment."""
 _MASK = 0o022
-_FOR_KROND = (
-    *(signal.SIGTERM, signal.SIGINT, signal.SIGQUIT),
-    *(signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2),
-)
 
 
 class _Flow(Frozen):
@@ -183,12 +175,8 @@ class Collector:
 
 
 def main(path: str, most: str, age_s: str) -> None:
-    for number in _FOR_KROND:
-        signal.signal(number, signal.SIG_IGN)
+    control = begin_helper()
     os.umask(_MASK)
-    os.chdir("/")
-    os.dup2(_NOWHERE, 2)  # krond.out, in a directory that must not stay busy when krond is gone
-    control = socket.socket(fileno=CONTROL)
     Collector(control, path, Retention(int(most), int(age_s))).serve()
 
 

@@ -7,12 +7,22 @@ krond's standard error. It must end by itself when krond closes the socket.
 from __future__ import annotations
 
 import os
+import signal
+import socket
 import sys
 from collections.abc import Mapping
 
 import kron
 from kron.krond.process.child import seal, search_path, sources, spawn
 
+_CONTROL = 0
+"""The descriptor of a helper's connection to krond."""
+_NOWHERE = 1
+"""Its standard output, which krond opens on /dev/null."""
+_FOR_KROND = (
+    *(signal.SIGTERM, signal.SIGINT, signal.SIGQUIT),
+    *(signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2),
+)
 # Isolated and without site-packages: only this very kron, and a start in half the time.
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv[2]); from {} import main; main(*sys.argv[3:])"
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(kron.__file__)))  # noqa: PTH100, PTH120
@@ -34,3 +44,12 @@ def spawn_helper(
             return spawn(argv[0], argv, variables, descriptors)
     finally:
         os.close(nowhere)
+
+
+def begin_helper() -> socket.socket:
+    """What each helper does first, in its own process: its connection to krond."""
+    for number in _FOR_KROND:
+        signal.signal(number, signal.SIG_IGN)
+    os.chdir("/")
+    os.dup2(_NOWHERE, 2)  # krond's own, in a directory that must not stay busy when krond is gone
+    return socket.socket(fileno=_CONTROL)
