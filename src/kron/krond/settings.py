@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 
 from kron.core.frozen import Frozen
+from kron.jobs.hooks import MailOn
 from kron.jobs.source import FileAccess
 from kron.jobs.task import Destination, Output, Task
-from kron.krond.notices.mailer import mails_output
 from kron.logs.event import Level
 from kron.logs.writer import Format
 from kron.runtime import DEFAULT_SLACK_S
@@ -41,12 +41,21 @@ class OutputSettings(Frozen):
     In the background krond has no output that a run could inherit, so there it also holds for a
     line that says `inherit`.
     """
+    has_sendmail: bool = False
+    """Whether the host had one when krond started."""
+
+    def mails_output(self, task: Task) -> bool:
+        """Whether what a run prints is mailed to somebody."""
+        mail = task.hooks and task.hooks.mail
+        return bool(
+            mail and mail.on is MailOn.OUTPUT and (self.has_sendmail or not mail.is_implied)
+        )
 
     def resolved(self, output: Output | None, task: Task) -> Output:
         """Where an output of a task goes, by what its line says. To be mailed, it must be kept."""
         if output is not None and output.destination is not Destination.INHERIT:
             return output
-        is_kept = self.is_default or (output is None and mails_output(task))
+        is_kept = self.is_default or (output is None and self.mails_output(task))
         return Output(Destination.KEEP if is_kept else Destination.INHERIT)
 
 

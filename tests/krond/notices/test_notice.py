@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 
 from kron.jobs.entry import Entry
-from kron.jobs.hooks import Happening
+from kron.jobs.hooks import Happening, Hooks, Mail, MailOn
 from kron.jobs.line import LineReader
+from kron.jobs.task import Destination
 from kron.krond.notices.message import message_of
 from kron.krond.notices.notice import Channel, Notice, notices_of_end, notices_of_start
 from kron.krond.notices.ping import ping_of
 from kron.krond.notices.spool import Spool
 from kron.krond.output.wire import Closed
+from kron.krond.settings import OutputSettings
 from kron.krond.state.directory import Directory
 from kron.krond.state.errors import StateCorrupt
 from kron.krond.state.record import Ended, RunRecord
@@ -126,6 +128,20 @@ def test_a_mail_can_neither_have_other_headers_nor_control_a_terminal() -> None:
     assert "tail \\x1b[2J \\xff\n.\nFrom x\nyyy" in text
     assert "[the last 32,000 of 50,000 bytes" in text
     assert max(map(len, data.split(b"\n"))) <= 998
+
+
+@pytest.mark.parametrize(
+    ("is_implied", "has_sendmail", "kept"),
+    [(True, True, True), (True, False, False), (False, False, True)],
+)
+def test_output_is_kept_to_be_mailed_as_krond_found_the_host_at_its_start(
+    monkeypatch: pytest.MonkeyPatch, *, is_implied: bool, has_sendmail: bool, kept: bool
+) -> None:
+    monkeypatch.setenv("KRON_SENDMAIL", "/nonexistent" if has_sendmail else "/bin/true")
+    mail = Mail(("root",), MailOn.OUTPUT, is_implied=is_implied)
+    task = job("").task.replace(hooks=Hooks(mail=mail))
+    resolved = OutputSettings(has_sendmail=has_sendmail).resolved(None, task)
+    assert (resolved.destination is Destination.KEEP) is kept
 
 
 def test_what_is_spooled_reads_back_and_what_does_not_is_set_aside(tmp_path: Path) -> None:

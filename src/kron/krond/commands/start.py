@@ -20,6 +20,7 @@ from kron.console.terminal import Terminal
 from kron.core.duration import SECOND_NS, format_duration
 from kron.core.errors import Code, KronError, visible
 from kron.krond.handover import CHECK, Handover
+from kron.krond.notices.mailer import sendmail
 from kron.krond.output_dir import add_output_dir, check_apart, output_dir_of
 from kron.krond.settings import (
     DEFAULT_CLOCK_HOLD_S,
@@ -239,6 +240,7 @@ def _settings(arguments: Namespace) -> KrondSettings:
             arguments.output_keep,
             arguments.output_age,
             is_default=is_background,
+            has_sendmail=bool(sendmail()),
         ),
         log_file=log_file and os.path.abspath(log_file),  # noqa: PTH100
         output_file=os.path.join(state_dir, OUTPUT_NAME) if is_background else "",  # noqa: PTH118

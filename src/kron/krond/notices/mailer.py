@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 
-from kron.jobs.hooks import SENDMAILS, MailOn
+from kron.jobs.hooks import SENDMAILS
 from kron.jobs.task import Task
 
 SENDMAIL = "KRON_SENDMAIL"
@@ -16,12 +16,6 @@ def sendmail() -> str:
     """Its path; '' if the host has none."""
     places = (os.environ.get(SENDMAIL, ""), *SENDMAILS)
     return next((path for path in places if path and os.access(path, os.X_OK)), "")
-
-
-def mails_output(task: Task) -> bool:
-    """Whether what a run prints is mailed to somebody."""
-    mail = task.hooks and task.hooks.mail
-    return bool(mail and mail.on is MailOn.OUTPUT and (sendmail() or not mail.is_implied))
 
 
 def mail_task(program: str, task: Task) -> Task:

@@ -17,7 +17,6 @@ from kron.core.errors import KronError
 from kron.jobs.entry import Entry
 from kron.jobs.hooks import MailOn
 from kron.krond.notices.courier import LIMIT_NS, Courier, Parcel
-from kron.krond.notices.mailer import mails_output
 from kron.krond.notices.notice import Channel, Notice, notices_of_end, notices_of_start
 from kron.krond.notices.spool import Spool
 from kron.krond.output.captures import Captures
@@ -59,6 +58,7 @@ class Notices:
         self._clock = clock
         self._timers = timers
         self._spool = Spool(state)
+        self._outputs = captures.settings
         self._tails = captures.tails
         self._losses: deque[int] = deque(maxlen=MOST_WAITING)
         """When those of the last hour were lost, by the monotonic clock."""
@@ -174,7 +174,8 @@ class Notices:
         mail = entry.task.hooks and entry.task.hooks.mail
         if notice.channel is not Channel.MAIL or not mail or mail.on is not MailOn.OUTPUT:
             return False
-        return not mails_output(entry.task) or self._tails.is_silent(notice.ended.run_id)
+        is_silent = self._tails.is_silent(notice.ended.run_id)
+        return is_silent or not self._outputs.mails_output(entry.task)
 
     def _kept(self, due: Sequence[tuple[Entry, Notice]]) -> list[Parcel]:
         # One that was left is about the same, and its krond saw what happened.
