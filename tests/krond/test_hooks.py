@@ -243,9 +243,11 @@ def test_where_the_spool_cannot_be_written_the_log_says_so_and_the_hook_runs(
     assert "lost if krond ends before it is delivered" in error["error"]
 
 
-def test_once_waits_for_the_hooks(host: Listener) -> None:
-    fields = hook_fields(host, "sleep 0.5", DONE, events="failure")
-    host.write(f"* * * * * @policy(deadline=1h) name=job command=/bin/false {fields}")
+def test_once_waits_for_the_hooks_also_of_a_period_whose_retry_is_too_late(host: Listener) -> None:
+    fields = hook_fields(host, "sleep 0.5", FACTS, DONE, events="failure")
+    fields += f" {KEEP} retries=1 retry_delay=1h retry_within=1h"
+    fails = host.script("fails", "echo why; exit 3")
+    host.write(f"* * * * * @policy(deadline=1h) name=job command={fails} {fields}")
     host.launch("--once")
     assert host.wait() == 0
     since = time.strftime("%Y-%m-%dT%H:%M:00Z", time.gmtime(time.time() - 120))
@@ -256,6 +258,8 @@ def test_once_waits_for_the_hooks(host: Listener) -> None:
     host.launch("--once")
     assert host.wait() == 0
     assert sum(host.heard().values()) >= 1
+    assert host.facts("failure")["KRON_RUN_ID"].endswith(".2"), "the attempt that did not start"
+    assert host.path("stdin.failure").read_text() == "why\n"
     assert host.spooled() == []
 
 
