@@ -188,8 +188,8 @@ def test_no_text_of_others_becomes_a_header(command: str, is_crons: bool) -> Non
     head, _, _ = sent.partition(b"\n\n")
     names = [line.split(b":")[0] for line in head.split(b"\n") if not line.startswith(b" ")]
     assert names == [
-        *(b"From", b"Subject", b"Auto-Submitted", b"X-Kron-Job", b"X-Kron-Period"),
-        *(b"X-Kron-Run-Id", b"To", b"Content-Type", b"Content-Transfer-Encoding", b"MIME-Version"),
+        *(b"From", b"To", b"Subject", b"Auto-Submitted", b"X-Kron-Job", b"X-Kron-Period"),
+        *(b"X-Kron-Run-Id", b"Content-Type", b"Content-Transfer-Encoding", b"MIME-Version"),
     ]
     assert max(map(len, head.split(b"\n"))) < 998
     parsed = message_from_bytes(sent, policy=policy.default)

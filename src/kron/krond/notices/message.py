@@ -33,15 +33,17 @@ def message_of(notice: Notice, entry: Entry, mail: Mail, user: str, output: Clos
         subject = f"Cron <{user}@{host}> {entry.task.command}"
     sender = mail.sender or user
     headers = {
-        "From": f"Cron Daemon <{sender}>" if mail.is_crons else sender,
         "Subject": subject[:_LONGEST_SUBJECT],
         "Auto-Submitted": "auto-generated",
         "X-Kron-Job": entry.name,
         "X-Kron-Period": notice.period,
         "X-Kron-Run-Id": notice.ended.run_id,
     }
-    lines = [f"{name}: {_plain(value)}\n" for name, value in headers.items() if value]
-    lines.append(f"To: {f',{_FOLD}'.join(mail.to)}\n")
+    lines = [
+        f"From: {f'Cron Daemon <{sender}>' if mail.is_crons else sender}\n",  # both are addresses
+        f"To: {f',{_FOLD}'.join(mail.to)}\n",
+        *(f"{name}: {_plain(value)}\n" for name, value in headers.items() if value),
+    ]
     body = EmailMessage()
     body.set_content(_text(notice, entry, mail, output))
     return "".join(lines).encode("ascii") + body.as_bytes()
