@@ -56,9 +56,9 @@ HEAVY = {
             "start_up",
             "starter",
             "state_across",
-            "successor",
             "surroundings",
             "systemd",
+            "upgrade",
         )
     ),
     TESTS / "krond/output/test_finding.py",

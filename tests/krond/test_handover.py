@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from kron.krond.handover import VARIABLE, Handover, HeldCapture, HeldCollector, HeldRun
-from kron.krond.trial import Verdict
+from kron.krond.upgrade.handover import VARIABLE, Handover, HeldCapture, HeldCollector, HeldRun
+from kron.krond.upgrade.trial import Fitness
 
 
 def handover(*descriptors: int) -> Handover:
@@ -54,13 +54,13 @@ def test_what_was_left_to_another_process_is_not_taken(value: str) -> None:
     assert Handover.take({VARIABLE: value}) is None
 
 
-def test_a_verdict_is_the_last_line_after_warnings() -> None:
-    verdict = Verdict("2.0.0")
-    said = f"krond: warning: something\n{verdict.packed()}\n".encode()
-    assert Verdict.unpacked(said) == verdict
+def test_that_a_program_is_fit_is_its_last_line_after_warnings() -> None:
+    fitness = Fitness("2.0.0")
+    said = f"krond: warning: something\n{fitness.packed()}\n".encode()
+    assert Fitness.unpacked(said) == fitness
 
 
 @pytest.mark.parametrize("said", [b"", b"ok", b"[]", b"{}", b'{"more": "2"}', b"\xff", b"[" * 9999])
-def test_anything_else_is_no_verdict(said: bytes) -> None:
-    with pytest.raises(ValueError, match="no verdict"):
-        Verdict.unpacked(said)
+def test_anything_else_does_not_say_so(said: bytes) -> None:
+    with pytest.raises(ValueError, match="does not say that it is fit"):
+        Fitness.unpacked(said)

@@ -1,131 +1,525 @@
-"""The commands of this version, and the krond that it replaces: one is there before the other."""
+"""krond goes on as another program: nothing of its runs is lost, nothing is late, nobody slips in.
+
+The program is a file of the test's, which the test replaces as an upgrade of the package would.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
-import socket
+import random
+import signal
+import subprocess
+import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from kron.krond.control.wire import SOCKET_NAME
-from kron.krond.state.lock import lock
-from kron.krond.state.owner import PID_FILE, running_pid
-from tests.krond.commands import NEVER, Completed, krond
-from tests.krond.host import Host
-from tests.krontab.schemas import validate
+import pytest
 
-STATUS: dict[str, Any] = {
-    "ok": True,
-    "version": "0.1.0",
-    "pid": os.getpid(),
-    "started": "2026-03-01T02:00:00.000000000Z",
-    "state_dir": "/var/lib/krond",
-    "log_file": "",
-    "lost_log_lines": 0,
-    "output_file": "",
-    "stopping": False,
-    "active": 0,
-    "waiting": 0,
-    "max_running": None,
-    "total": 1,
-    "jobs": [
-        {
-            "name": "backup",
-            "file": "/etc/krond.d/jobs.kron",
-            "identity": "/etc/krond.d/jobs.kron:backup",
-            "schedule": "0 3 * * *",
-            "description": "",
-            "suspended": False,
-            "clock_behind": False,
-            "next": None,
-            "active": [],
-            "waiting": [],
-            "last": None,
-            "last_run": None,
-        }
-    ],
+import kron
+from kron.core.decision import decide_at
+from kron.core.instant import to_text
+from kron.krond.control.client import ControlError
+from kron.logs.record import Record
+from tests.krond.children import (
+    AT_ONCE_S,
+    NEVER,
+    Family,
+    children_of,
+    descriptors_of,
+    due_once,
+)
+from tests.krond.commands import PROGRAM
+from tests.krond.host import MINUTE_S
+from tests.krond.test_systemd import systemd
+from tests.logbook import PATIENCE_S, wait_for
+from tests.moment import soon
+from tests.soak import SOAK
+
+SCRIPT = """#!{python}
+import os, sys, time
+import kron
+kron.__version__ = "{version}"
+is_trial = any(word.startswith("--check-upgrade") for word in sys.argv)
+is_upgraded = "KROND_HANDOVER" in os.environ
+{lines}
+from kron.krond.program import main
+sys.exit(main())
+"""
+UNTIL_GO = "until [ -e go ]; do sleep 0.01; done"
+
+
+class Upgradable(Family):
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self.program = directory / "krond"
+        self.install("1.0.0")
+
+    def __enter__(self) -> Upgradable:
+        return self
+
+    def install(self, version: str, *lines: str) -> None:
+        """Put another program in the place of the one that runs. It begins with these lines."""
+        new = self.program.with_suffix(".new")
+        text = "\n".join(lines)
+        new.write_text(SCRIPT.format(python=sys.executable, version=version, lines=text))
+        new.chmod(0o755)
+        new.rename(self.program)
+
+    def words(self, *options: str) -> list[str]:
+        words = super().words(*options)
+        return [str(self.program), *words[3:], "--output-dir", str(self.outputs)]
+
+    def upgraded(self, version: str = "2.0.0") -> subprocess.CompletedProcess[str]:
+        """`krond upgrade` to this version, which works."""
+        self.install(version)
+        ended = self.command("upgrade")
+        assert (ended.returncode, ended.stderr) == (0, "")
+        return ended
+
+    def send(self, number: signal.Signals) -> None:
+        assert self.process is not None
+        self.process.send_signal(number)
+
+    def open_files(self) -> list[str]:
+        """What krond has open, but for its history: the kinds of what has no name."""
+        kinds = [each.partition(":[")[0] for each in descriptors_of(self.pid)]
+        return [kind for kind in kinds if "history" not in kind]
+
+    def end_of(self, run_id: str) -> Record:
+        return self.wait_for_run("exited", run_id)
+
+
+def test_a_run_spans_an_upgrade_with_its_output_its_exit_code_and_whoever_waits_for_it(
+    tmp_path: Path,
+) -> None:
+    with Upgradable(tmp_path) as host:
+        host.write(
+            host.job("job", "echo before", UNTIL_GO, "echo after", "exit 7", fields="stdout=keep")
+        )
+        host.start()
+        pid, files = host.pid, host.open_files()
+        words = [*PROGRAM, "trigger", "job", "--wait", "--state-dir", str(host.state)]
+        waiting = subprocess.Popen(words)
+        try:
+            run_id = str(host.wait_for_event("started", "job")["run_id"])
+            assert host.upgraded().stdout == "upgraded from 1.0.0 to 2.0.0: 1 job\n"
+            assert host.upgraded("3.0.0").stdout == "upgraded from 2.0.0 to 3.0.0: 1 job\n"
+            status = host.ask("status")
+            assert (status["pid"], status["version"]) == (pid, "3.0.0")
+            (active,) = status["jobs"][0]["active"]
+            assert active["adopted"] is False
+            host.path("go").touch()
+            assert waiting.wait(AT_ONCE_S) == 7
+        finally:
+            waiting.kill()
+            waiting.wait()
+        assert host.end_of(run_id)["exit_code"] == "7"
+        assert [each.get("upgraded_from") for each in host.events("ready")] == [
+            *(None, "1.0.0", "2.0.0"),
+        ]
+        assert not host.events("adopted")
+        output = host.command("output", "job")
+        assert output.stdout == "before\nafter\n"
+        (row,) = json.loads(host.command("history", "job", "--format", "json").stdout)["rows"]
+        assert row["exit_code"] == 7
+        wait_for(lambda: not children_of(pid), "the collectors have ended")
+        wait_for(lambda: host.open_files() == files, "nothing is left open", AT_ONCE_S)
+        host.check_log()
+
+
+def test_what_ends_and_what_comes_due_while_the_new_program_begins_is_neither_lost_nor_late(
+    tmp_path: Path,
+) -> None:
+    """It takes a second or more to begin. In that time one run ends, and another one is due."""
+    with Upgradable(tmp_path) as host:
+        host.write(host.job("ends", UNTIL_GO, "exit 3"))
+        host.start()
+        ends = host.trigger("ends")
+        at_s = soon(1)
+        schedule = due_once(host.config, "due", at_s)
+        host.load(host.job("ends", UNTIL_GO, "exit 3"), host.job("due", schedule=schedule))
+        until = f"while is_upgraded and time.time() < {at_s + 1.1}: time.sleep(0.01)"
+        host.install("2.0.0", until)
+        asked = threading.Thread(target=lambda: host.command("upgrade"))
+        asked.start()
+        assert host.wait_for_event("upgrade")["result"] == "executing"
+        host.path("go").touch()
+        asked.join()
+        assert host.end_of(ends)["exit_code"] == "3"
+        assert host.wait_for_event("started", "due")["chosen"] == to_text(at_s)
+        assert not host.events("missed_deadline")
+
+
+def test_a_run_that_takes_too_long_is_stopped_after_an_upgrade_too(tmp_path: Path) -> None:
+    """One is upgraded before its timeout, the other one between TERM and KILL."""
+    with Upgradable(tmp_path) as host:
+        lines = ("trap '' TERM", "while :; do sleep 0.01; done")
+        host.write(
+            host.job("slow", *lines, fields="timeout=2s grace=0s"),
+            host.job("deaf", *lines, fields="timeout=1s grace=1s"),
+        )
+        host.start()
+        began_s = time.monotonic()
+        runs = [host.trigger("slow"), host.trigger("deaf")]
+        host.wait_for_event("timeout", "deaf")
+        host.upgraded()
+        for end in map(host.end_of, runs):
+            assert end["signal"] == "SIGKILL"
+            assert str(end["reason"]).startswith("timed out after")
+        assert time.monotonic() - began_s >= 2
+        sent = [each["signal"] for each in host.events("timeout", "deaf")]
+        assert sent == ["SIGTERM", "SIGKILL"], "it is not asked twice"
+
+
+def broken_configuration(host: Upgradable) -> None:
+    host.write("0 25 * * * name=wrong command=/bin/true")
+
+
+def newer_state(host: Upgradable) -> None:
+    host.rewrite(host.state_path("job"), lambda found: found.update(schema=99))
+
+
+def damaged_state(host: Upgradable) -> None:
+    host.state_path("job").write_text("{")
+
+
+def broken_program(host: Upgradable) -> None:
+    host.install("2.0.0", "sys.exit('no module named kron')")
+
+
+def another_program(host: Upgradable) -> None:
+    host.install("2.0.0", "sys.exit(0)")
+
+
+def other_format(host: Upgradable) -> None:
+    host.install("2.0.0", "import kron.krond.upgrade.handover as handover", "handover.FORMAT = 99")
+
+
+def vanishing_program(host: Upgradable) -> None:
+    """It is gone once it was tried."""
+    host.install("2.0.0", "os.unlink(sys.argv[0])")
+
+
+REFUSALS = {
+    broken_configuration: "25",
+    newer_state: "has schema 99",
+    damaged_state: "does not read",
+    broken_program: "no module named kron",
+    another_program: "is not krond",
+    other_format: "format 1",
+    vanishing_program: "No such file",
 }
-"""What the first version of krond answers."""
+
+
+def test_an_upgrade_that_cannot_work_is_refused_and_krond_goes_on(tmp_path: Path) -> None:
+    with Upgradable(tmp_path) as host:
+        line = host.job("job", UNTIL_GO, "exit 5")
+        host.write(line)
+        host.start()
+        run_id = host.trigger("job")
+        wait_for(lambda: host.stored("job")["active"][0]["pid"], "the run is stored")
+        stored = host.state_path("job").read_bytes()
+        files, opened = sorted(host.state.rglob("*")), host.open_files()
+        for spoil, why in REFUSALS.items():
+            host.write(line)
+            host.state_path("job").write_bytes(stored)
+            host.install("2.0.0")
+            spoil(host)
+            with pytest.raises(ControlError, match=f"nothing is upgraded: .*{why}"):
+                host.ask("upgrade")
+            event = host.events("upgrade")[-1]
+            assert (event["result"], event.level) == ("refused", "ERROR")
+            assert sorted(host.state.rglob("*")) == files
+            assert host.ask("status")["version"] == "1.0.0"
+            assert children_of(host.pid) == [host.pid_of(run_id)]
+            wait_for(lambda: host.open_files() == opened, "nothing is left open", AT_ONCE_S)
+        host.path("go").touch()
+        assert host.end_of(run_id)["exit_code"] == "5"
+
+
+def test_the_exit_code_of_a_run_is_known_though_its_job_is_gone(tmp_path: Path) -> None:
+    with Upgradable(tmp_path) as host:
+        host.write(host.job("job", UNTIL_GO, "exit 5"))
+        host.start()
+        run_id = host.trigger("job")
+        wait_for(lambda: host.stored("job")["active"][0]["pid"], "the run is stored")
+        host.write(f"{NEVER} name=another command=/bin/true")
+        host.install("2.0.0")
+        host.ask("upgrade")
+        host.path("go").touch()
+        assert host.end_of(run_id)["exit_code"] == "5"
+
+
+def test_a_program_that_hangs_is_not_waited_for(tmp_path: Path) -> None:
+    with Upgradable(tmp_path) as host:
+        limit = ("import kron.krond.upgrade.upgrade as upgrade", "upgrade.PATIENCE_NS = 10**9")
+        host.install("1.0.0", *limit)
+        host.write(host.job("job", "exit 5"))
+        host.start()
+        host.install("2.0.0", "time.sleep(60)")
+        upgrade = subprocess.Popen([*PROGRAM, "upgrade", "--state-dir", str(host.state)])
+        try:
+            assert host.end_of(host.trigger("job"))["exit_code"] == "5", "it does not block"
+        finally:
+            assert upgrade.wait(PATIENCE_S) == 1
+        assert "did not say within 1s" in str(host.events("upgrade")[-1]["error"])
+        assert children_of(host.pid) == []
+
+
+def test_one_that_ends_anyway_is_not_upgraded(tmp_path: Path) -> None:
+    with Upgradable(tmp_path) as host:
+        host.write(host.job("job", UNTIL_GO))
+        host.start()
+        host.trigger("job")
+        host.ask("stop", how="wait")
+        host.send(signal.SIGUSR2)
+        assert host.wait_for_event("upgrade")["error"] == "krond is about to end"
+        host.path("go").touch()
+        assert host.wait() == 0
 
 
 @contextmanager
-def earlier_krond(state: Path) -> Iterator[list[dict[str, Any]]]:
-    """A krond of the first version, which locks krond.pid only. Yields what it is asked."""
-    asked: list[dict[str, Any]] = []
-    held = lock(str(state / PID_FILE))
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(str(state / SOCKET_NAME))
-        server.listen()
+def others_try(host: Upgradable) -> Iterator[Counter[str]]:
+    """Meanwhile others try to take the locks, to ask, and to send signals."""
+    seen = Counter[str]()
+    is_over = threading.Event()
+    paths = [host.state, host.state / "krond.pid", host.directory / "pid"]
 
-        def serve() -> None:
-            while "stop" not in [request["command"] for request in asked]:
-                connection, _ = server.accept()
-                with connection:
-                    asked.append(json.loads(connection.recv(65_536)))
-                    is_stop = asked[-1]["command"] == "stop"
-                    answer = {"ok": True, "active": 2} if is_stop else STATUS
-                    connection.sendall(json.dumps(answer).encode() + b"\n")
-            server.close()
-            time.sleep(0.1)  # its runs end
-            held.release()
+    def try_locks() -> None:
+        descriptors = [os.open(path, os.O_RDONLY) for path in paths]
+        while not is_over.is_set():
+            for descriptor in descriptors:
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    seen["locked"] += 1
+                else:
+                    seen["free"] += 1
+            time.sleep(0.0005)
+        for descriptor in descriptors:
+            os.close(descriptor)
 
-        thread = threading.Thread(target=serve)
+    def ask() -> None:
+        while not is_over.is_set():
+            seen[f"pid {host.ask('status')['pid']}"] += 1
+            host.send(random.choice((signal.SIGHUP, signal.SIGUSR1)))
+            time.sleep(0.002)
+
+    threads = [threading.Thread(target=each) for each in (try_locks, ask)]
+    for thread in threads:
         thread.start()
-        yield asked
-        if thread.is_alive():
-            krond("stop", "--state-dir", state)
-        thread.join()
+    try:
+        yield seen
+    finally:
+        is_over.set()
+        for thread in threads:
+            thread.join()
 
 
-def ask(state: Path, *words: str) -> Completed:
-    return krond(*words, "--state-dir", state)
-
-
-def test_an_earlier_krond_is_found_by_its_only_lock_and_its_end_is_waited_for(
+def test_during_upgrades_no_lock_is_free_and_no_request_or_signal_goes_astray(
     tmp_path: Path,
 ) -> None:
-    with earlier_krond(tmp_path):
-        assert running_pid(str(tmp_path)) == os.getpid()
-        stopped = ask(tmp_path, "stop")
-        assert (stopped.returncode, stopped.stderr) == (0, "")
-        assert running_pid(str(tmp_path)) is None
+    with Upgradable(tmp_path) as host:
+        host.write(host.job("job", "exit 0"))
+        host.start("--pid-file", str(tmp_path / "pid"))
+        pid = host.pid
+        with others_try(host) as seen:
+            for number in range(2, 5):
+                host.upgraded(f"{number}.0.0")
+            another = subprocess.run(host.words(), capture_output=True, check=False)
+            assert another.returncode == 3
+        assert seen.keys() == {"locked", f"pid {pid}"}
+        assert host.stop() == 0
+        assert not host.path("pid").exists()
 
 
-def test_the_status_of_an_earlier_krond_is_shown(tmp_path: Path) -> None:
-    with earlier_krond(tmp_path):
-        shown = ask(tmp_path, "status", "backup")
-        assert (shown.returncode, shown.stderr) == (0, "")
-        assert "krond 0.1.0" in shown.stdout
-        document = json.loads(ask(tmp_path, "status", "--format", "json").stdout)
-        validate(document)
-        assert (document["troubles"], document["jobs"][0]["failed"]) == ([], None)
-
-
-def test_an_earlier_krond_keeps_no_output(tmp_path: Path) -> None:
-    with earlier_krond(tmp_path):
-        refused = ask(tmp_path, "output", "backup", "--output-dir", str(tmp_path / "none"))
-        assert (refused.returncode, refused.stdout) == (1, "")
-        assert "its output is not kept" in refused.stderr
-
-
-def test_whether_the_jobs_of_an_earlier_krond_are_well_is_unknown(tmp_path: Path) -> None:
-    """It does not say which of them have failed, so nothing else would be true."""
-    with earlier_krond(tmp_path):
-        checked = ask(tmp_path, "check")
-        assert (checked.returncode, "another version" in checked.stdout) == (3, True)
-
-
-def test_every_answer_to_an_earlier_command_has_what_it_reads(tmp_path: Path) -> None:
-    with Host(tmp_path) as host:
-        host.write(f"{NEVER} name=job command=/bin/true")
+@pytest.mark.parametrize("at", ["the last moment of the old one", "the first of the new one"])
+def test_a_signal_that_comes_with_the_upgrade_is_not_lost(tmp_path: Path, at: str) -> None:
+    kill = "os.kill(os.getpid(), 15)"
+    with Upgradable(tmp_path) as host:
+        if "old" in at:
+            host.install(
+                *("1.0.0", "import kron.krond.upgrade.upgrade as upgrade"),
+                f"upgrade.Upgrade._why_lossy = lambda *_: {kill} or ''",
+            )
+        host.write(host.job("job", "exit 0"))
         host.start()
-        answer = host.ask("status")
-        assert STATUS.keys() <= answer.keys()
-        assert STATUS["jobs"][0].keys() <= answer["jobs"][0].keys()
-        assert host.ask("stop")["active"] == 0
+        host.install("2.0.0", f"if is_upgraded: {kill}")
+        host.command("upgrade")
         assert host.wait() == 0
+        assert host.events("stopping")[-1]["reason"] == "SIGTERM"
+        assert len(host.events("ready")) == (1 if "old" in at else 2)
+
+
+def test_in_the_background_a_signal_upgrades_and_paths_stay_what_they_were(tmp_path: Path) -> None:
+    with Upgradable(tmp_path) as host, systemd(str(tmp_path / "notify")) as service:
+        host.write(host.job("job", UNTIL_GO, "ulimit -n", "env", "pwd", "exit 6"))
+        words = ["./krond", "start", "--config", "jobs.kron"]
+        words += ["--state-dir", "state", "--output-dir", "outputs"]
+        environment = {"NOTIFY_SOCKET": service.name, "KRON_TEST": str(tmp_path)}
+        subprocess.run(
+            ["/bin/sh", "-c", 'ulimit -Sn 300; exec "$@"', "sh", *words],
+            env={**os.environ, **environment},
+            cwd=tmp_path,
+            check=True,
+            timeout=30,
+        )
+        host.log = host.state / "krond.log"
+        assert service.next()["READY"] == "1"
+        pid = host.ask("status")["pid"]
+        run_id = host.trigger("job")
+        for number in (2, 3):
+            host.install(f"{number}.0.0")
+            os.kill(pid, signal.SIGUSR2)
+            assert service.next().keys() == {"RELOADING", "MONOTONIC_USEC"}
+            assert service.next() == {"READY": "1", "STATUS": "1 jobs"}
+        assert host.ask("status")["pid"] == pid
+        assert Path(f"/proc/{pid}/cwd").readlink() == Path("/")
+        host.path("go").touch()
+        assert host.end_of(run_id)["exit_code"] == "6"
+        again = host.trigger("job")
+        assert host.end_of(again)["exit_code"] == "6"
+        last = f"{tmp_path}\n"
+
+        def output() -> list[str] | None:
+            text = host.command("output", "job").stdout
+            return text.splitlines() if text.endswith(last) else None
+
+        printed = wait_for(output, "all of the output")
+        assert printed[0] == "300"
+        assert not [line for line in printed if line.startswith(("KROND_", "NOTIFY_"))]
+        assert not (host.state / "krond.out").read_text()
+        assert host.command("stop").returncode == 0
+
+
+def test_a_collector_that_is_killed_after_an_upgrade_costs_no_output(tmp_path: Path) -> None:
+    with Upgradable(tmp_path) as host:
+        lines = ("echo before", UNTIL_GO, "echo after")
+        host.write(host.job("job", *lines, fields="stdout=keep"))
+        host.start()
+        run_id = host.trigger("job")
+        wait_for(lambda: host.command("output", "job").stdout, "the first line is collected")
+        run = int(str(host.events("started")[0]["pid"]))
+        (collector,) = set(children_of(host.pid)) - {run}
+        host.upgraded()
+        os.kill(collector, signal.SIGKILL)
+        host.path("go").touch()
+        host.end_of(run_id)
+        wait_for(lambda: host.command("output", "job").stdout == "before\nafter\n", "all of it")
+        host.has_no_zombie()
+
+
+def test_helpers_of_the_program_before_are_reaped(tmp_path: Path) -> None:
+    with Upgradable(tmp_path) as host:
+        programs = tmp_path / "bin"
+        programs.mkdir()
+        (programs / "logger").write_text(f"#!/bin/sh\nexec cat >> {tmp_path}/logged\n")
+        (programs / "logger").chmod(0o755)
+        host.write(host.job("job", UNTIL_GO, "echo logged", fields="stdout=syslog"))
+        host.start(env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"})
+        run_id = host.trigger("job")
+        host.wait_for_event("started", "job")
+        host.upgraded()
+        host.path("go").touch()
+        host.end_of(run_id)
+        wait_for(lambda: host.path("logged").exists(), "what the logger got")
+        wait_for(lambda: not children_of(host.pid), "the logger has ended")
+
+
+SCHEDULE = "* * * * * @win(after,1m) @policy(concurrency=allow,deadline=20s)"
+JOBS = 420
+"""Each has a second of its own in every minute: about seven are due in every second."""
+
+
+class Load(Upgradable):
+    """Jobs that are due all the time, each with an exit code of its own."""
+
+    def __enter__(self) -> Load:
+        return self
+
+    def begin(self) -> None:
+        ran = f"echo $KRON_JOB $KRON_PERIOD >> {self.directory}/ran"
+        self.write(
+            *(
+                f"{SCHEDULE} name=job-{number} shell=true "
+                f'command="{ran}; sleep 0.2; exit {number % 100}"'
+                for number in range(JOBS)
+            )
+        )
+        self.start()
+        self.began_s = int(time.time()) + 1
+
+    def due(self, until_s: int) -> list[tuple[str, str]]:
+        """What was due since then: jobs and their periods."""
+        schedule = kron.parse_schedule(SCHEDULE)
+        first_s = self.began_s - self.began_s % MINUTE_S
+        return [
+            (f"job-{number}", to_text(nominal_s))
+            for number in range(JOBS)
+            for nominal_s in range(first_s - MINUTE_S, until_s, MINUTE_S)
+            if self.began_s
+            <= (decide_at(schedule, f"{self.config}:job-{number}", nominal_s).chosen_s or 0)
+            < until_s
+        ]
+
+    def executed(self) -> int:
+        """How many new programs were executed."""
+        return self.log.read_bytes().count(b"event=upgrade result=executing")
+
+    def wait_until_executed(self, count: int) -> None:
+        wait_for(lambda: self.executed() >= count, "a new program is executed")
+
+    def ran(self) -> Counter[tuple[str, str]]:
+        lines = self.path("ran").read_text().splitlines() if self.path("ran").exists() else []
+        return Counter((job, period) for job, period in map(str.split, lines))
+
+    def check_runs(self) -> list[tuple[str, str]]:
+        """Everything that was due ran, and nothing ran twice."""
+        due = self.due(int(time.time()))
+        wait_for(lambda: not set(due) - set(self.ran()), "what was due has run")
+        assert set(self.ran().values()) == {1}
+        return due
+
+
+def test_through_upgrades_under_load_each_period_runs_once_and_each_exit_code_is_known(
+    tmp_path: Path,
+) -> None:
+    with Load(tmp_path) as host:
+        host.begin()
+        upgrades = 0
+        while upgrades < 3 or len(host.due(int(time.time()))) < 15:
+            upgrades += 1
+            host.upgraded(f"{upgrades}.0.0")
+        due = host.check_runs()
+        wait_for(lambda: len(host.events("exited")) >= len(due), "the ends are logged")
+        for end in host.events("exited"):
+            number = int(str(end["name"]).removeprefix("job-"))
+            assert end.get("exit_code") == str(number % 100), end
+        assert not host.events("adopted")
+        assert not host.events("missed_deadline")
+        host.check_log()
+
+
+def test_killed_at_any_moment_of_an_upgrade_krond_neither_loses_nor_repeats_a_period(
+    tmp_path: Path,
+) -> None:
+    random.seed(29)
+    with Load(tmp_path) as host:
+        host.begin()
+        for number in range(4 * SOAK):
+            host.install(f"{number}.0.0")
+            begun = host.executed()
+            host.send(signal.SIGUSR2)
+            if number % 2:  # so that it meets the new program too, however busy the machine is
+                host.wait_until_executed(begun + 1)
+            time.sleep(random.uniform(0.0, 0.4))
+            host.kill()
+            host.start()
+        host.check_runs()
+        assert not host.events("missed_deadline")

@@ -19,7 +19,6 @@ from kron.krond.clock_hold import ClockHold
 from kron.krond.control.requests import Requests
 from kron.krond.control.server import ControlServer
 from kron.krond.enrolment import NOT_STARTED, HostEnrolment
-from kron.krond.handover import Handover
 from kron.krond.host import Host
 from kron.krond.leftovers import Leftover
 from kron.krond.member import HostMember
@@ -38,7 +37,8 @@ from kron.krond.state.errors import PersistenceError, StateLost
 from kron.krond.state.record import RETRIED, Ended
 from kron.krond.state.writeback import WriteBack
 from kron.krond.supervisor import Supervisor
-from kron.krond.upgrade import Upgrade
+from kron.krond.upgrade.handover import Handover
+from kron.krond.upgrade.upgrade import Upgrade
 from kron.krond.work import Work
 from kron.logs.announcer import JournalAnnouncer
 from kron.logs.event import Event, Level

@@ -22,7 +22,6 @@ from kron.jobs.task import Task
 from kron.krond.attempts import resumed
 from kron.krond.boot import Boot
 from kron.krond.clock_hold import ClockHold
-from kron.krond.handover import Handover
 from kron.krond.host import Host
 from kron.krond.member import HostMember
 from kron.krond.removed import RemovedStates
@@ -34,6 +33,7 @@ from kron.krond.state.record import Ended, JobState
 from kron.krond.state.store import file_name
 from kron.krond.state.writeback import WriteBack
 from kron.krond.supervisor import UNSEEN, Supervisor, log_end
+from kron.krond.upgrade.handover import Handover
 from kron.logs.event import Event
 from kron.runtime.scheduler import Scheduler
 from kron.waking.queue import AT_ONCE

@@ -17,7 +17,6 @@ from kron.krond.cgroups import take_delegated
 from kron.krond.control.server import check_socket
 from kron.krond.daemon import Daemon
 from kron.krond.follower import Follower
-from kron.krond.handover import Handover
 from kron.krond.history.writer import History
 from kron.krond.host import Host
 from kron.krond.notices.notices import Notices
@@ -32,9 +31,10 @@ from kron.krond.settings import JobSource, KrondSettings
 from kron.krond.signals import HEARD, Signals
 from kron.krond.state.lock import lock
 from kron.krond.state.store import StateStore
-from kron.krond.successor import initial_environment
 from kron.krond.surroundings import Surroundings
 from kron.krond.timers import Timers
+from kron.krond.upgrade.handover import Handover
+from kron.krond.upgrade.successor import initial_environment
 from kron.logs.journal import Journal
 from kron.waking.clock import Clock
 from kron.waking.timer import WallTimer

@@ -19,7 +19,6 @@ from kron.console.parser import (
 from kron.console.terminal import Terminal
 from kron.core.duration import SECOND_NS, format_duration
 from kron.core.errors import Code, KronError, visible
-from kron.krond.handover import CHECK, Handover
 from kron.krond.notices.mailer import sendmail
 from kron.krond.output_dir import add_output_dir, check_apart, output_dir_of
 from kron.krond.settings import (
@@ -31,6 +30,7 @@ from kron.krond.settings import (
     OutputSettings,
 )
 from kron.krond.state_dir import LOG_NAME, OUTPUT_NAME, add_state_dir, state_dir_of
+from kron.krond.upgrade.handover import CHECK, Handover
 from kron.logs.event import Level
 from kron.logs.writer import Format
 from kron.runtime import DEFAULT_SLACK_S
@@ -163,7 +163,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
 
     from kron.krond.service import serve
     from kron.krond.state.directory import Directory
-    from kron.krond.trial import try_out
+    from kron.krond.upgrade.trial import try_out
 
     settings = _settings(arguments)
     if arguments.output_dir or settings.outputs.is_default:

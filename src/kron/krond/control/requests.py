@@ -10,7 +10,6 @@ from kron.core.errors import Code, KronError, did_you_mean, quoted
 from kron.core.instant import optional_text, to_text
 from kron.jobs.task import Task
 from kron.krond.control.server import AWAITING, Connection, ControlServer, refusal
-from kron.krond.handover import Handover
 from kron.krond.member import HostMember
 from kron.krond.result import signal_name
 from kron.krond.run import Stage
@@ -19,7 +18,8 @@ from kron.krond.state.errors import StateLost
 from kron.krond.state.fields import optional_timestamp, record_to_json
 from kron.krond.state.past import COLUMNS
 from kron.krond.state.record import Ended
-from kron.krond.upgrade import UPGRADE
+from kron.krond.upgrade.handover import Handover
+from kron.krond.upgrade.upgrade import UPGRADE
 from kron.logs.timestamp import timestamp_text
 
 TYPE_CHECKING = False

@@ -5,10 +5,10 @@ from __future__ import annotations
 import socket
 from array import array
 
-from kron.krond.handover import HeldCollector
 from kron.krond.output.wire import LONGEST, MOST_DESCRIPTORS, Delivery
 from kron.krond.process.helper import spawn_helper
 from kron.krond.settings import OutputSettings
+from kron.krond.upgrade.handover import HeldCollector
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

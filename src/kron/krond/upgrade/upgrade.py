@@ -19,15 +19,15 @@ from kron.core.duration import SECOND_NS, format_duration
 from kron.core.errors import Code, KronError, visible
 from kron.core.frozen import Frozen
 from kron.krond.control.server import Connection, ControlServer, refusal
-from kron.krond.handover import Handover, HeldRun
 from kron.krond.host import Host
 from kron.krond.notify import Notifier
 from kron.krond.pause import Pauses
 from kron.krond.process.failure import NotStarted
 from kron.krond.signals import HEARD, Signals
-from kron.krond.successor import Successor, end_trial, trial_output
 from kron.krond.timers import Timer
-from kron.krond.trial import Verdict
+from kron.krond.upgrade.handover import Handover, HeldRun
+from kron.krond.upgrade.successor import Successor, end_trial, trial_output
+from kron.krond.upgrade.trial import Fitness
 from kron.krond.work import Work
 from kron.logs.event import Event, Level
 
@@ -55,14 +55,14 @@ class Upgrade:
         self._clients: list[Connection] = []
         """Those that have asked for it."""
         self._trial: _Trial | None = None
-        self._verdict: Verdict | None = None
-        """That of a new program which is to be executed at the end of this turn."""
+        self._fitness: Fitness | None = None
+        """That of the new program, which is to be executed at the end of this turn."""
 
     def ask(self, client: Connection | None = None) -> None:
         """Try the new program, and execute it if it is fit. The client is answered later."""
         if client is not None:
             self._clients.append(client)
-        if self._trial is not None or self._verdict is not None:
+        if self._trial is not None or self._fitness is not None:
             return
         if why := self._why_not():
             self._refuse(why)
@@ -75,8 +75,8 @@ class Upgrade:
 
     def go(self, control: ControlServer, signals: Signals) -> None:
         """At the end of a turn: execute the new program, if it is fit."""
-        verdict = self._verdict
-        if verdict is None:
+        fitness = self._fitness
+        if fitness is None:
             return
         why = self._why_not()
         if not why and not self._daemon.put_down():
@@ -90,7 +90,7 @@ class Upgrade:
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
         try:
             if not signals.is_any_unread:
-                self._execute(verdict, self._handover(control))
+                self._execute(fitness, self._handover(control))
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
@@ -122,7 +122,7 @@ class Upgrade:
             self._refuse(f"the new program did not say within {limit} whether it can go on")
         elif exit_code == 0:
             try:
-                self._verdict = Verdict.unpacked(output)
+                self._fitness = Fitness.unpacked(output)
             except ValueError:
                 self._refuse(f"the new program is not krond: it says {_shown(output)}")
         else:
@@ -136,7 +136,7 @@ class Upgrade:
         return self._pauses.text
 
     def _refuse(self, why: str) -> None:
-        self._verdict = None
+        self._fitness = None
         self._host.journal.event(Event.UPGRADE, Level.ERROR, result="refused", error=why)
         clients, self._clients = self._clients, []
         for client in clients:
@@ -171,8 +171,8 @@ class Upgrade:
             helpers=[pid for pid in host.processes.children() if pid not in known],
         )
 
-    def _execute(self, verdict: Verdict, handover: Handover) -> None:
-        self._host.journal.event(Event.UPGRADE, result="executing", version=verdict.version)
+    def _execute(self, fitness: Fitness, handover: Handover) -> None:
+        self._host.journal.event(Event.UPGRADE, result="executing", version=fitness.version)
         self._notifier.reloading()  # until the new program is ready
         try:
             self._successor.execute(handover)

@@ -13,14 +13,14 @@ from kron.core.errors import Code, KronError
 from kron.core.frozen import Frozen
 from kron.krond.cgroup_limits import with_limits_checked
 from kron.krond.cgroups import own_controllers
-from kron.krond.handover import FORMAT
 from kron.krond.reading import read_configuration
 from kron.krond.settings import KrondSettings
 from kron.krond.state.store import read_states
+from kron.krond.upgrade.handover import FORMAT
 
 
-class Verdict(Frozen):
-    """That it could."""
+class Fitness(Frozen):
+    """What a program says that could go on."""
 
     version: str
 
@@ -28,19 +28,19 @@ class Verdict(Frozen):
         return json.dumps({"version": self.version})
 
     @classmethod
-    def unpacked(cls, output: bytes) -> Verdict:
-        """That of the last line, after warnings. A `ValueError` if that is no verdict."""
+    def unpacked(cls, output: bytes) -> Fitness:
+        """From the last line, after warnings. A `ValueError` if that says something else."""
         try:
             found = json.loads(output.rstrip().rpartition(b"\n")[2])
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict) or found.keys() != set(cls._fields):
-            raise ValueError("it is no verdict")
+            raise ValueError("it does not say that it is fit")
         return cls(str(found["version"]))
 
 
-def try_out(settings: KrondSettings, handover_format: int) -> Verdict:
-    """The verdict of this program; a `KronError` if it could not go on."""
+def try_out(settings: KrondSettings, handover_format: int) -> Fitness:
+    """What this program says if it could go on; else a `KronError`."""
     if handover_format != FORMAT:
         raise KronError(
             Code.STATE,
@@ -51,4 +51,4 @@ def try_out(settings: KrondSettings, handover_format: int) -> Verdict:
     with_limits_checked(read_configuration(settings), own_controllers()).checked()
     for _ in read_states(settings.state_dir):
         pass  # each of them reads
-    return Verdict(kron.__version__)
+    return Fitness(kron.__version__)
