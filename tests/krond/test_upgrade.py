@@ -345,8 +345,8 @@ def test_a_signal_that_comes_with_the_upgrade_is_not_lost(tmp_path: Path, at: st
     with Upgradable(tmp_path) as host:
         if "old" in at:
             host.install(
-                *("1.0.0", "import kron.krond.upgrade.upgrade as upgrade"),
-                f"upgrade.Upgrade._why_lossy = lambda *_: {kill} or ''",
+                *("1.0.0", "from kron.krond.daemon import Daemon", "put_down = Daemon.put_down"),
+                f"Daemon.put_down = lambda self: {kill} or put_down(self)",
             )
         host.write(host.job("job", "exit 0"))
         host.start()
