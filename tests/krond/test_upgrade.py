@@ -36,6 +36,7 @@ from tests.krond.children import (
 )
 from tests.krond.commands import PROGRAM
 from tests.krond.host import MINUTE_S
+from tests.krond.process.expected import needs, needs_root
 from tests.krond.test_systemd import systemd
 from tests.logbook import PATIENCE_S, wait_for
 from tests.moment import soon
@@ -430,6 +431,27 @@ def test_helpers_of_the_program_before_are_reaped(tmp_path: Path) -> None:
         host.end_of(run_id)
         wait_for(lambda: host.path("logged").exists(), "what the logger got")
         wait_for(lambda: not children_of(host.pid), "the logger has ended")
+
+
+@needs_root
+@needs("unshare")
+def test_as_process_1_krond_does_not_take_the_trial_for_an_orphan(tmp_path: Path) -> None:
+    """It is so slow that orphans and the trial end between two looks, orphans first."""
+    with Upgradable(tmp_path) as host:
+        slow = "Poller.wait = lambda self, timeout_s: time.sleep(0.1) or wait(self, timeout_s)"
+        host.install(*("1.0.0", "from kron.krond.poller import Poller", "wait = Poller.wait", slow))
+        host.write(
+            host.job("job", "until [ -e go ]; do (sleep 0.01 &); sleep 0.01; done", "exit 7")
+        )
+        host.start(wrapper=["unshare", "-pf", "--mount-proc"])
+        (pid,) = children_of(host.pid)
+        run_id = host.trigger("job")
+        host.upgraded()
+        assert children_of(host.pid) == [pid]
+        host.path("go").touch()
+        assert host.end_of(run_id)["exit_code"] == "7"
+        wait_for(lambda: children_of(pid) == [], "nobody is left", AT_ONCE_S)
+        assert host.command("stop").returncode == 0
 
 
 SCHEDULE = "* * * * * @win(after,1m) @policy(concurrency=allow,deadline=20s)"

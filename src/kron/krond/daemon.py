@@ -335,7 +335,7 @@ class Daemon:
             elif number == signal.SIGUSR2:
                 self.upgrade.ask()
             elif number == signal.SIGCHLD:
-                self.supervisor.reap_strays()
+                self.supervisor.reap_strays(self.upgrade.pids)
             else:
                 self.stop(signal.Signals(number).name)
 

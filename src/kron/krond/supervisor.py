@@ -138,9 +138,12 @@ class Supervisor:
             self.reap(pid)
         self.held = {}
 
-    def reap_strays(self) -> None:
-        """As process 1 of a container krond inherits every orphan, and has to reap it."""
-        own = {run.pid for run in self.runs.values()}
+    def reap_strays(self, others: Iterable[int] = ()) -> None:
+        """As process 1 of a container krond inherits every orphan, and has to reap it.
+
+        Whoever started these `others` reaps them.
+        """
+        own = {*others, *(run.pid for run in self.runs.values())}
         own |= self._host.notices.pids if self._host.notices is not None else set()
         for pid in self._host.processes.children():
             if pid not in own:

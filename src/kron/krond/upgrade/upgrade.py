@@ -58,6 +58,11 @@ class Upgrade:
         self._fitness: Fitness | None = None
         """That of the new program, which is to be executed at the end of this turn."""
 
+    @property
+    def pids(self) -> set[int]:
+        """The processes that it reaps itself."""
+        return set() if self._trial is None else {self._trial.pid}
+
     def ask(self, client: Connection | None = None) -> None:
         """Try the new program, and execute it if it is fit. The client is answered later."""
         if client is not None:
