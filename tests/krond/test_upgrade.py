@@ -227,6 +227,7 @@ def test_an_upgrade_that_cannot_work_is_refused_and_krond_goes_on(tmp_path: Path
         wait_for(lambda: host.stored("job")["active"][0]["pid"], "the run is stored")
         stored = host.state_path("job").read_bytes()
         files, opened = sorted(host.state.rglob("*")), host.open_files()
+        host.outputs.rmdir()
         for spoil, why in REFUSALS.items():
             host.write(line)
             host.state_path("job").write_bytes(stored)
@@ -237,6 +238,7 @@ def test_an_upgrade_that_cannot_work_is_refused_and_krond_goes_on(tmp_path: Path
             event = host.events("upgrade")[-1]
             assert (event["result"], event.level) == ("refused", "ERROR")
             assert sorted(host.state.rglob("*")) == files
+            assert not host.outputs.exists()
             assert host.ask("status")["version"] == "1.0.0"
             assert children_of(host.pid) == [host.pid_of(run_id)]
             wait_for(lambda: host.open_files() == opened, "nothing is left open", AT_ONCE_S)

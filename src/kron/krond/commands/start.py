@@ -166,21 +166,22 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     from kron.krond.upgrade.trial import try_out
 
     settings = _settings(arguments)
-    if arguments.output_dir or settings.outputs.is_default:
-        _check_output_dir(settings.outputs.directory, arguments, terminal)
     if arguments.check_upgrade is not None:
         terminal.print(try_out(settings, arguments.check_upgrade).packed())
         return 0
     if handover is not None:
         if settings.output_file:
             os.chdir("/")
-    elif settings.output_file:
+        return serve(settings, line, handover)
+    if arguments.output_dir or settings.outputs.is_default:
+        _check_output_dir(settings.outputs.directory, arguments, terminal)
+    if settings.output_file:
         try:
             Directory.make(settings.state_dir).close()
             line = Background.start(settings.output_file)
         except KronError as error:  # nothing has run, so it is an error of the directory
             raise KronError(Code.STATE, error.message, error.fix) from None
-    return serve(settings, line, handover)
+    return serve(settings, line)
 
 
 def _check_output_dir(path: str, arguments: Namespace, terminal: Terminal) -> None:
