@@ -76,9 +76,9 @@ class Upgradable(Family):
         words = super().words(*options)
         return [str(self.program), *words[3:], "--output-dir", str(self.outputs)]
 
-    def upgraded(self, version: str = "2.0.0") -> subprocess.CompletedProcess[str]:
+    def upgraded(self, version: str = "2.0.0", *lines: str) -> subprocess.CompletedProcess[str]:
         """`krond upgrade` to this version, which works."""
-        self.install(version)
+        self.install(version, *lines)
         ended = self.command("upgrade")
         assert (ended.returncode, ended.stderr) == (0, "")
         return ended
@@ -110,7 +110,8 @@ def test_a_run_spans_an_upgrade_with_its_output_its_exit_code_and_whoever_waits_
         try:
             run_id = str(host.wait_for_event("started", "job")["run_id"])
             assert host.upgraded().stdout == "upgraded from 1.0.0 to 2.0.0: 1 job\n"
-            assert host.upgraded("3.0.0").stdout == "upgraded from 2.0.0 to 3.0.0: 1 job\n"
+            much = "if is_trial: print('a warning\\n' * 99_999)"
+            assert host.upgraded("3.0.0", much).stdout == "upgraded from 2.0.0 to 3.0.0: 1 job\n"
             status = host.ask("status")
             assert (status["pid"], status["version"]) == (pid, "3.0.0")
             (active,) = status["jobs"][0]["active"]
@@ -198,6 +199,10 @@ def another_program(host: Upgradable) -> None:
     host.install("2.0.0", "sys.exit(0)")
 
 
+def endless_program(host: Upgradable) -> None:
+    host.install("2.0.0", "while True: print('on and on')")
+
+
 def other_format(host: Upgradable) -> None:
     host.install("2.0.0", "import kron.krond.upgrade.handover as handover", "handover.FORMAT = 99")
 
@@ -213,6 +218,7 @@ REFUSALS = {
     damaged_state: "does not read",
     broken_program: "no module named kron",
     another_program: "is not krond",
+    endless_program: "on and on",
     other_format: "format 1",
     vanishing_program: "No such file",
 }
@@ -233,7 +239,7 @@ def test_an_upgrade_that_cannot_work_is_refused_and_krond_goes_on(tmp_path: Path
             host.state_path("job").write_bytes(stored)
             host.install("2.0.0")
             spoil(host)
-            with pytest.raises(ControlError, match=f"nothing is upgraded: .*{why}"):
+            with pytest.raises(ControlError, match=f"(?s)nothing is upgraded: .*{why}"):
                 host.ask("upgrade")
             event = host.events("upgrade")[-1]
             assert (event["result"], event.level) == ("refused", "ERROR")

@@ -6,6 +6,7 @@ directory that krond was started in.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import sys
@@ -19,7 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-_LONGEST = 65_536  # as much as a pipe holds
+_MOST_SAID = 1 << 20
+"""How many bytes a trial may say."""
 
 
 class Successor:
@@ -31,20 +33,17 @@ class Successor:
 
     def start_trial(self) -> tuple[int, int]:
         """Have it say whether it could go on: its pid, and the descriptor for `trial_output`."""
-        with open(os.devnull, "rb") as nowhere:  # noqa: PTH123
-            reading, writing = os.pipe()
-            try:
-                os.set_blocking(reading, False)
+        output = _limited_file()
+        try:
+            with open(os.devnull, "rb") as nowhere:  # noqa: PTH123
                 seal()
-                streams = (nowhere.fileno(), writing, writing)
+                streams = (nowhere.fileno(), output, output)
                 with self._in_its_directory(), sources(*streams) as descriptors:
                     words = list(map(os.fsencode, self._command_line(f"{CHECK}={FORMAT}")))
-                    return spawn(words[0], words, initial_environment(), descriptors), reading
-            except BaseException:
-                os.close(reading)
-                raise
-            finally:
-                os.close(writing)
+                    return spawn(words[0], words, initial_environment(), descriptors), output
+        except BaseException:
+            os.close(output)
+            raise
 
     def execute(self, handover: Handover) -> NoReturn:
         """Go on as the new program. `OSError`: it cannot be executed, and nothing has changed."""
@@ -84,12 +83,19 @@ class Successor:
             os.close(home)
 
 
+def _limited_file() -> int:
+    """A file in memory. Unlike with a pipe, who writes it never waits for who reads it."""
+    descriptor = os.memfd_create("krond-trial", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(descriptor, _MOST_SAID)
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW)
+    return descriptor
+
+
 def trial_output(descriptor: int) -> bytes:
-    """What a trial that has ended said, as far as a pipe holds it. Closes the descriptor."""
+    """What a trial said. Closes the descriptor."""
     try:
-        return os.read(descriptor, _LONGEST)
-    except BlockingIOError:
-        return b""  # it has left somebody behind who could still say something
+        end = os.lseek(descriptor, 0, os.SEEK_CUR)  # which the trial shares
+        return os.pread(descriptor, min(end, _MOST_SAID), 0)
     finally:
         os.close(descriptor)
 
