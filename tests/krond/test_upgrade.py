@@ -52,6 +52,7 @@ is_upgraded = "KROND_HANDOVER" in os.environ
 from kron.krond.program import main
 sys.exit(main())
 """
+SECRET = "9b2e-secret"
 UNTIL_GO = "until [ -e go ]; do sleep 0.01; done"
 
 
@@ -180,7 +181,7 @@ def test_a_run_that_takes_too_long_is_stopped_after_an_upgrade_too(tmp_path: Pat
 
 
 def broken_configuration(host: Upgradable) -> None:
-    host.write("0 25 * * * name=wrong command=/bin/true")
+    host.write(f"0 25 * * * name=wrong command=/bin/true on_failure=https://host/{SECRET}")
 
 
 def newer_state(host: Upgradable) -> None:
@@ -234,20 +235,25 @@ def test_an_upgrade_that_cannot_work_is_refused_and_krond_goes_on(tmp_path: Path
         stored = host.state_path("job").read_bytes()
         files, opened = sorted(host.state.rglob("*")), host.open_files()
         host.outputs.rmdir()
+        said = ""
         for spoil, why in REFUSALS.items():
             host.write(line)
             host.state_path("job").write_bytes(stored)
             host.install("2.0.0")
             spoil(host)
-            with pytest.raises(ControlError, match=f"(?s)nothing is upgraded: .*{why}"):
+            with pytest.raises(ControlError, match=f"(?s)nothing is upgraded: .*{why}") as refused:
                 host.ask("upgrade")
+            said += str(refused.value)
             event = host.events("upgrade")[-1]
+            assert why in str(event["error"])
             assert (event["result"], event.level) == ("refused", "ERROR")
             assert sorted(host.state.rglob("*")) == files
             assert not host.outputs.exists()
             assert host.ask("status")["version"] == "1.0.0"
             assert children_of(host.pid) == [host.pid_of(run_id)]
             wait_for(lambda: host.open_files() == opened, "nothing is left open", AT_ONCE_S)
+        assert SECRET in said, "the line that is wrong is quoted"
+        assert SECRET not in host.log.read_text()
         host.path("go").touch()
         assert host.end_of(run_id)["exit_code"] == "5"
 

@@ -163,12 +163,10 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
 
     from kron.krond.service import serve
     from kron.krond.state.directory import Directory
-    from kron.krond.upgrade.trial import try_out
 
     settings = _settings(arguments)
     if arguments.check_upgrade is not None:
-        terminal.print(try_out(settings, arguments.check_upgrade).packed())
-        return 0
+        return _try_out(settings, arguments.check_upgrade, terminal)
     if handover is not None:
         if settings.output_file:
             os.chdir("/")
@@ -182,6 +180,19 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         except KronError as error:  # nothing has run, so it is an error of the directory
             raise KronError(Code.STATE, error.message, error.fix) from None
     return serve(settings, line)
+
+
+def _try_out(settings: KrondSettings, handover_format: int, terminal: Terminal) -> int:
+    """Say whether this program could go on. What is on standard output may be logged."""
+    from kron.jobs.configuration import ConfigurationError
+    from kron.krond.upgrade.trial import try_out
+
+    try:
+        terminal.print(try_out(settings, handover_format).packed())
+    except ConfigurationError as error:
+        terminal.print(error.for_logs)
+        raise
+    return 0
 
 
 def _check_output_dir(path: str, arguments: Namespace, terminal: Terminal) -> None:

@@ -11,14 +11,14 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from kron.krond.process.child import seal, sources, spawn
 from kron.krond.upgrade.handover import CHECK, FORMAT, VARIABLE, Handover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from typing import BinaryIO, NoReturn
 
 _MOST_SAID = 1 << 20
 """How many bytes a trial may say."""
@@ -31,19 +31,17 @@ class Successor:
         script = os.path.join(directory, sys.argv[0])  # noqa: PTH118
         self._is_executable = os.access(script, os.X_OK)
 
-    def start_trial(self) -> tuple[int, int]:
-        """Have it say whether it could go on: its pid, and the descriptor for `trial_output`."""
-        output = _limited_file()
-        try:
-            with open(os.devnull, "rb") as nowhere:  # noqa: PTH123
-                seal()
-                streams = (nowhere.fileno(), output, output)
-                with self._in_its_directory(), sources(*streams) as descriptors:
-                    words = list(map(os.fsencode, self._command_line(f"{CHECK}={FORMAT}")))
-                    return spawn(words[0], words, initial_environment(), descriptors), output
-        except BaseException:
-            os.close(output)
-            raise
+    def start_trial(self) -> tuple[int, BinaryIO, BinaryIO]:
+        """Have it say whether it could go on: its pid, its output and its errors (`said_in`)."""
+        with ExitStack() as stack:
+            nowhere = stack.enter_context(open(os.devnull, "rb"))  # noqa: PTH123
+            output, errors = _limited_file(), _limited_file()
+            seal()
+            streams = (nowhere.fileno(), output.fileno(), errors.fileno())
+            stack.enter_context(self._in_its_directory())
+            descriptors = stack.enter_context(sources(*streams))
+            words = list(map(os.fsencode, self._command_line(f"{CHECK}={FORMAT}")))
+            return spawn(words[0], words, initial_environment(), descriptors), output, errors
 
     def execute(self, handover: Handover) -> NoReturn:
         """Go on as the new program. `OSError`: it cannot be executed, and nothing has changed."""
@@ -83,21 +81,20 @@ class Successor:
             os.close(home)
 
 
-def _limited_file() -> int:
+def _limited_file() -> BinaryIO:
     """A file in memory. Unlike with a pipe, who writes it never waits for who reads it."""
     descriptor = os.memfd_create("krond-trial", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    file = os.fdopen(descriptor, "rb")
     os.ftruncate(descriptor, _MOST_SAID)
     fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW)
-    return descriptor
+    return file
 
 
-def trial_output(descriptor: int) -> bytes:
-    """What a trial said. Closes the descriptor."""
-    try:
-        end = os.lseek(descriptor, 0, os.SEEK_CUR)  # which the trial shares
-        return os.pread(descriptor, min(end, _MOST_SAID), 0)
-    finally:
-        os.close(descriptor)
+def said_in(file: BinaryIO) -> bytes:
+    """What a trial said there. Closes the file."""
+    with file:
+        end = os.lseek(file.fileno(), 0, os.SEEK_CUR)  # which the trial shares
+        return os.pread(file.fileno(), min(end, _MOST_SAID), 0)
 
 
 def end_trial(pid: int) -> None:

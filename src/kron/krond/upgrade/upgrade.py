@@ -26,13 +26,15 @@ from kron.krond.process.failure import NotStarted
 from kron.krond.signals import HEARD, Signals
 from kron.krond.timers import Timer
 from kron.krond.upgrade.handover import Handover, HeldRun
-from kron.krond.upgrade.successor import Successor, end_trial, trial_output
+from kron.krond.upgrade.successor import Successor, end_trial, said_in
 from kron.krond.upgrade.trial import Fitness
 from kron.krond.work import Work
 from kron.logs.event import Event, Level
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import BinaryIO
+
     from kron.krond.daemon import Daemon
 
 UPGRADE = "upgrade"
@@ -100,17 +102,16 @@ class Upgrade:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
     def _begin_trial(self) -> _Trial:
-        pid, output = self._successor.start_trial()
+        pid, output, errors = self._successor.start_trial()
         try:
             watched = self._host.processes.watch(pid)
         except OSError:
-            os.close(output)
             end_trial(pid)
             self._host.processes.reap(pid)
             raise
         due_ns = self._host.clock.monotonic_ns() + PATIENCE_NS
         patience = self._host.timers.at(due_ns, lambda: end_trial(pid))
-        trial = _Trial(pid, output, watched, patience)
+        trial = _Trial(pid, output, errors, watched, patience)
         self._host.poller.add(watched, select.EPOLLIN, lambda _: self._trial_ended(trial))
         return trial
 
@@ -121,7 +122,7 @@ class Upgrade:
         was_in_time = trial.patience.action is not None
         trial.patience.cancel()
         exit_code, number = self._host.processes.reap(trial.pid)
-        output = trial_output(trial.output)
+        output, errors = said_in(trial.output), said_in(trial.errors)
         if not was_in_time:
             limit = format_duration(PATIENCE_NS)
             self._refuse(f"the new program did not say within {limit} whether it can go on")
@@ -129,10 +130,12 @@ class Upgrade:
             try:
                 self._fitness = Fitness.unpacked(output)
             except ValueError:
-                self._refuse(f"the new program is not krond: it says {_shown(output)}")
+                self._refuse(f"the new program is not krond: it says {_shown(output or errors)}")
         else:
             ended = f"signal {number}" if exit_code is None else f"exit code {exit_code}"
-            self._refuse(f"the new program cannot go on: {_shown(output) or ended}")
+            cannot = "the new program cannot go on: "
+            for_people = cannot + (_shown(errors or output) or ended)
+            self._refuse(for_people, cannot + (_shown(output or errors) or ended))
 
     def _why_not(self) -> str:
         """For people, if krond has no time for another program now; else ''."""
@@ -140,9 +143,10 @@ class Upgrade:
             return "krond is about to end"
         return self._pauses.text
 
-    def _refuse(self, why: str) -> None:
+    def _refuse(self, why: str, for_logs: str = "") -> None:
         self._fitness = None
-        self._host.journal.event(Event.UPGRADE, Level.ERROR, result="refused", error=why)
+        error = for_logs or why
+        self._host.journal.event(Event.UPGRADE, Level.ERROR, result="refused", error=error)
         clients, self._clients = self._clients, []
         for client in clients:
             client.answer(refusal(KronError(Code.CONTROL, f"nothing is upgraded: {why}")))
@@ -191,8 +195,10 @@ class _Trial(Frozen):
     """A new program that is being tried."""
 
     pid: int
-    output: int
-    """The descriptor that has what it says."""
+    output: BinaryIO
+    """What it says to krond and to its log."""
+    errors: BinaryIO
+    """What it says to people."""
     watched: int
     """Its pidfd."""
     patience: Timer
