@@ -430,6 +430,30 @@ def test_a_collector_that_is_killed_after_an_upgrade_costs_no_output(tmp_path: P
         host.has_no_zombie()
 
 
+def test_a_hook_that_is_running_is_waited_for_and_does_not_run_twice(tmp_path: Path) -> None:
+    with Upgradable(tmp_path) as host:
+        hook = host.script("hook", "echo $KRON_JOB $$ >> heard", UNTIL_GO)
+        fields = f"on_success={hook}"
+        host.write(host.job("first", fields=fields), host.job("later", fields=fields))
+        host.start()
+        host.trigger("first")
+        running = int(host.wait_for_file("heard").split()[1])
+        host.install("2.0.0", f"if is_trial: open('{host.path('tried')}', 'w')")
+        host.send(signal.SIGUSR2)
+        wait_for(lambda: host.path("tried").exists(), "the trial has begun")
+        wait_for(lambda: children_of(host.pid) == [running], "the trial is over")
+        host.trigger("later")
+        host.wait_for_event("exited", "later")
+        host.path("go").touch()
+        host.wait_for_event("ready", count=2)
+        host.wait_for_event("notice_sent", "later")
+        heard = [line.split()[0] for line in host.path("heard").read_text().splitlines()]
+        assert heard == ["first", "later"]
+        events = [each.event for each in host.records()]
+        first_sent, executing = events.index("notice_sent"), events.index("upgrade")
+        assert first_sent < executing < events.index("notice_sent", first_sent + 1)
+
+
 def test_helpers_of_the_program_before_are_reaped(tmp_path: Path) -> None:
     with Upgradable(tmp_path) as host:
         programs = tmp_path / "bin"

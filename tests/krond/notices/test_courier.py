@@ -342,3 +342,16 @@ def test_a_notice_is_on_disk_before_the_end_and_makes_room_for_it(
     assert len(said) == (1 if refusals == 1 else 0), said
     assert done.read_text() == "\n"
     assert list(office.spool.iterdir()) == []
+
+
+def test_while_deliveries_are_held_none_begins(office: Office) -> None:
+    entry = office.job(f'on_failure="sleep 0.1; echo $KRON_RUN_ID >> {office.directory}/heard"')
+    heard = office.directory / "heard"
+    office.end(entry, "a")
+    office.turn_until(lambda: office.notices.pids, "the first one begins")
+    assert not office.notices.hold(), "it is going on"
+    office.end(entry, "b")
+    office.turn_until(office.notices.hold, "the first one has ended")
+    assert heard.read_text() == "a\n"
+    office.notices.release()
+    office.turn_until(lambda: heard.read_text() == "a\nb\n", "the second one is delivered")

@@ -17,7 +17,7 @@ If the new program cannot read the configuration or the state, the daemon goes o
 command ends when the new program is ready."""
 EXAMPLES = (("krond upgrade", "after pip install --upgrade, or apt upgrade"),)
 _PATIENCE_S = 180
-"""The trial has a minute; a start with very many jobs takes some seconds."""
+"""The trial has a minute, and so has a hook; a start with very many jobs takes some seconds."""
 
 
 def add_arguments(parser: Parser) -> None:

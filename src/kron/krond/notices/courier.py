@@ -143,6 +143,7 @@ class Courier:
         self._parcels: dict[Parcel, None] = {}
         """In the order in which they came."""
         self._is_closed = False
+        self._is_held = False
 
     def __len__(self) -> int:
         return len(self._parcels)
@@ -174,6 +175,15 @@ class Courier:
                     parcel.tail.on_closed = self._go
         self._go_soon()
 
+    def hold(self) -> None:
+        """Begin no delivery until `release`."""
+        self._is_held = True
+
+    def release(self) -> None:
+        if self._is_held:
+            self._is_held = False
+            self._timers.at(self._clock.monotonic_ns(), self._go)
+
     def close(self) -> None:
         """End what is going on. The next krond delivers what was not delivered."""
         self._is_closed = True
@@ -187,7 +197,7 @@ class Courier:
         self._timers.at(self._clock.monotonic_ns(), self._go)
 
     def _go(self) -> None:
-        if self._is_closed:
+        if self._is_closed or self._is_held:
             return
         for parcel in list(self._next()):
             if not self._poller.has_room():

@@ -165,6 +165,14 @@ class Notices:
             turn()
         end.cancel()
 
+    def hold(self) -> bool:
+        """Begin no delivery until `release`. True: no process is delivering anything any more."""
+        self._courier.hold()
+        return not self.pids
+
+    def release(self) -> None:
+        self._courier.release()
+
     def close(self) -> None:
         self._courier.close()
         self._spool.close()

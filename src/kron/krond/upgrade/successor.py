@@ -82,7 +82,10 @@ class Successor:
 
 
 def _limited_file() -> BinaryIO:
-    """A file in memory. Unlike with a pipe, who writes it never waits for who reads it."""
+    """A file in memory, closed with its last reference.
+
+    Unlike with a pipe, who writes it never waits for who reads it.
+    """
     descriptor = os.memfd_create("krond-trial", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     file = os.fdopen(descriptor, "rb")
     os.ftruncate(descriptor, _MOST_SAID)

@@ -58,7 +58,7 @@ class Upgrade:
         """Those that have asked for it."""
         self._trial: _Trial | None = None
         self._fitness: Fitness | None = None
-        """That of the new program, which is to be executed at the end of this turn."""
+        """That of the new program, which is executed once no hook is running."""
 
     @property
     def pids(self) -> set[int]:
@@ -86,6 +86,8 @@ class Upgrade:
         if fitness is None:
             return
         why = self._why_not()
+        if not why and self._is_hook_running():
+            return  # the new program would run it again beside itself
         if not why and not self._daemon.put_down():
             why = "the state cannot be written"
         if why:
@@ -143,8 +145,14 @@ class Upgrade:
             return "krond is about to end"
         return self._pauses.text
 
+    def _is_hook_running(self) -> bool:
+        """Whether a hook or sendmail is running. No other one is started until it has ended."""
+        return self._host.notices is not None and not self._host.notices.hold()
+
     def _refuse(self, why: str, for_logs: str = "") -> None:
         self._fitness = None
+        if self._host.notices is not None:
+            self._host.notices.release()
         error = for_logs or why
         self._host.journal.event(Event.UPGRADE, Level.ERROR, result="refused", error=error)
         clients, self._clients = self._clients, []
