@@ -454,6 +454,20 @@ def test_a_hook_that_is_running_is_waited_for_and_does_not_run_twice(tmp_path: P
         assert first_sent < executing < events.index("notice_sent", first_sent + 1)
 
 
+def test_a_notice_that_is_not_on_disk_is_not_lost_by_an_upgrade(tmp_path: Path) -> None:
+    with Upgradable(tmp_path) as host:
+        host.write(host.job("job", fields=f"on_success={host.script('hook', UNTIL_GO)}"))
+        host.start()
+        (host.state / "notices").write_text("not a directory")
+        host.trigger("job")
+        host.wait_for_event("error", "job")
+        with pytest.raises(ControlError, match=r"1 notice .* would be lost"):
+            host.ask("upgrade")
+        host.path("go").touch()
+        host.wait_for_event("notice_sent", "job")
+        host.upgraded()
+
+
 def test_helpers_of_the_program_before_are_reaped(tmp_path: Path) -> None:
     with Upgradable(tmp_path) as host:
         programs = tmp_path / "bin"

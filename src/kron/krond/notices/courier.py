@@ -158,6 +158,11 @@ class Courier:
         return any(not parcel.tries or parcel.is_active for parcel in self._parcels)
 
     @property
+    def unsafe(self) -> int:
+        """How many are in memory only."""
+        return sum(bool(parcel.unsafe) for parcel in self._parcels)
+
+    @property
     def pids(self) -> set[int]:
         """The processes that it reaps itself."""
         return {parcel.pid for parcel in self._parcels if parcel.pid}

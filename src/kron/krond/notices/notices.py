@@ -87,6 +87,11 @@ class Notices:
             parts.append(f"{waiting:,} wait to be delivered")
         return ", ".join(parts)
 
+    @property
+    def unsafe(self) -> int:
+        """How many the next program would not find, because they could not be written."""
+        return self._courier.unsafe
+
     def find_left(self) -> None:
         """Look what an earlier krond has left."""
         try:

@@ -15,6 +15,7 @@ import select
 import signal
 
 import kron
+from kron.console.report import many
 from kron.core.duration import SECOND_NS, format_duration
 from kron.core.errors import Code, KronError, visible
 from kron.core.frozen import Frozen
@@ -143,6 +144,8 @@ class Upgrade:
         """For people, if krond has no time for another program now; else ''."""
         if self._daemon.is_stopping or self._daemon.settings.is_once:
             return "krond is about to end"
+        if self._host.notices is not None and (unsafe := self._host.notices.unsafe):
+            return f"{many(unsafe, 'notice')} could not be written to the disk and would be lost"
         return self._pauses.text
 
     def _is_hook_running(self) -> bool:
