@@ -25,6 +25,7 @@ import kron
 from kron.core.decision import decide_at
 from kron.core.instant import to_text
 from kron.krond.control.client import ControlError
+from kron.krond.upgrade.upgrade import GIVEN_UP
 from kron.logs.record import Record
 from tests.krond.children import (
     AT_ONCE_S,
@@ -258,6 +259,22 @@ def test_an_upgrade_that_cannot_work_is_refused_and_krond_goes_on(tmp_path: Path
         assert host.end_of(run_id)["exit_code"] == "5"
 
 
+def test_a_manual_run_that_waits_is_given_up_for_an_upgrade_and_says_so(tmp_path: Path) -> None:
+    """Whether the new program is executed in the end or not."""
+    with Upgradable(tmp_path) as host:
+        host.write(host.job("job", UNTIL_GO), host.job("waits"))
+        host.start("--max-running", "1")
+        host.trigger("job")
+        run_id = host.trigger("waits")
+        vanishing_program(host)
+        with pytest.raises(ControlError, match="cannot be executed"):
+            host.ask("upgrade")
+        assert host.end_of(run_id)["reason"] == GIVEN_UP
+        run_id = host.trigger("waits")
+        host.upgraded()
+        assert host.end_of(run_id)["reason"] == GIVEN_UP
+
+
 def test_the_exit_code_of_a_run_is_known_though_its_job_is_gone(tmp_path: Path) -> None:
     with Upgradable(tmp_path) as host:
         host.write(host.job("job", UNTIL_GO, "exit 5"))
@@ -361,7 +378,7 @@ def test_a_signal_that_comes_with_the_upgrade_is_not_lost(tmp_path: Path, at: st
         if "old" in at:
             host.install(
                 *("1.0.0", "from kron.krond.daemon import Daemon", "put_down = Daemon.put_down"),
-                f"Daemon.put_down = lambda self: {kill} or put_down(self)",
+                f"Daemon.put_down = lambda *given: {kill} or put_down(*given)",
             )
         host.write(host.job("job", "exit 0"))
         host.start()

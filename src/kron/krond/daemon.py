@@ -361,15 +361,18 @@ class Daemon:
     def _end(self) -> None:
         if not self.is_stopping:
             self.journal.event(Event.STOPPING, reason="nothing more was due", active=0)
-        if not self.put_down():
+        if not self.put_down(NOT_STARTED):
             self._writeback.check()
 
-    def put_down(self) -> bool:
-        """Store what the next krond has to know of runs that go on. False: not all of it."""
+    def put_down(self, why: str) -> bool:
+        """Store what the next krond has to know of runs that go on. False: not all of it.
+
+        `why` says of manual runs that wait why they are not started.
+        """
         for run in self.supervisor.runs.values():
             self._writeback.changed(run.member)
         for pending in list(self.starter.waiting.values()):
             self._writeback.changed(pending.member)
             if pending.nominal_s is None:  # nobody else will know of it
-                self.starter.give_up(pending.member, pending, Outcome.MISSED, NOT_STARTED)
+                self.starter.give_up(pending.member, pending, Outcome.MISSED, why)
         return self._writeback.write_all()

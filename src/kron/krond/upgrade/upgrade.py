@@ -42,6 +42,7 @@ UPGRADE = "upgrade"
 """What a client waits for that has asked for one."""
 PATIENCE_NS = 60 * SECOND_NS
 """How long the new program may take to read the configuration and the state."""
+GIVEN_UP = "a manual run that waits is given up for an upgrade of krond"
 _LONGEST_REASON = 2_000
 
 
@@ -89,7 +90,7 @@ class Upgrade:
         why = self._why_not()
         if not why and self._is_hook_running():
             return  # the new program would run it again beside itself
-        if not why and not self._daemon.put_down():
+        if not why and not self._daemon.put_down(GIVEN_UP):
             why = "the state cannot be written"
         if why:
             self._refuse(why)
