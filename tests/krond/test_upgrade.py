@@ -181,6 +181,21 @@ def test_a_run_that_takes_too_long_is_stopped_after_an_upgrade_too(tmp_path: Pat
         assert sent == ["SIGTERM", "SIGKILL"], "it is not asked twice"
 
 
+def test_an_attempt_that_waits_starts_in_its_time_after_an_upgrade(tmp_path: Path) -> None:
+    with Upgradable(tmp_path) as host:
+        host.start_empty()
+        fields = "retries=1 retry_delay=2s"
+        host.load(host.job("job", "exit 5", fields=fields, schedule=host.soon("job", 1)))
+        host.wait_for_event("waiting", "job")
+        host.upgraded()
+        first, second = host.wait_for_events("exited", "job", count=2)
+        assert second["run_id"] == f"{first['run_id']}.2"
+        assert (first["exit_code"], second["exit_code"]) == ("5", "5")
+        begun_ns, again_ns = (each.time_ns for each in host.events("started"))
+        assert begun_ns + 2 * 10**9 <= again_ns
+        host.check_log()
+
+
 def broken_configuration(host: Upgradable) -> None:
     host.write(f"0 25 * * * name=wrong command=/bin/true on_failure=https://host/{SECRET}")
 
