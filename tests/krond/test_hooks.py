@@ -245,7 +245,7 @@ def test_where_the_spool_cannot_be_written_the_log_says_so_and_the_hook_runs(
 
 def test_once_waits_for_the_hooks_also_of_a_period_whose_retry_is_too_late(host: Listener) -> None:
     fields = hook_fields(host, "sleep 0.5", FACTS, DONE, events="failure")
-    fields += f" {KEEP} retries=1 retry_delay=1h retry_within=1h"
+    fields += f" {KEEP} retries=1 retry_delay=1h retry_within=1m"
     fails = host.script("fails", "echo why; exit 3")
     host.write(f"* * * * * @policy(deadline=1h) name=job command={fails} {fields}")
     host.launch("--once")

@@ -238,17 +238,24 @@ def test_sendmail_has_nothing_of_the_environment_of_krond(
 
 
 @pytest.mark.parametrize("earlier", ["a", "a.2"])
+@pytest.mark.parametrize("is_known_at_once", [True, False])
 def test_an_attempt_that_did_not_start_has_the_output_of_the_one_before(
-    office: Office, monkeypatch: pytest.MonkeyPatch, earlier: str
+    office: Office, monkeypatch: pytest.MonkeyPatch, earlier: str, *, is_known_at_once: bool
 ) -> None:
     mail = office.sendmail(monkeypatch)
     entry = office.job(f'on_failure="cat > {office.directory}/in" {MAILED}')
-    failed = RunRecord(earlier, 0, 0, started_ns=1)
-    never = failed.next_attempt().ended("too late", ended_ns=2, exit_code=1)
-    office.print(entry, earlier, "why\n")
+    run = RunRecord(earlier, 0, 0, started_ns=1)
+    failed = (entry, run.ended("", outcome=RETRIED, ended_ns=2, exit_code=1), 1)
+    never = (entry, run.next_attempt().ended("too late", ended_ns=3, exit_code=1), 1)
     office.captures.tails.expect(earlier)
-    ends = [failed.ended("", outcome=RETRIED, ended_ns=2, exit_code=1), never]
-    office.notices.send(office.notices.keep([(entry, ended, 1) for ended in ends]))
+    if is_known_at_once:
+        parcels = office.notices.keep([failed, never])
+    else:
+        assert office.notices.keep([failed]) == []
+        office.print(entry, earlier, "why\n")
+        parcels = office.notices.keep([never])
+    office.notices.send(parcels)
+    office.captures.tails.closed(Closed(earlier, "/o", 4, b"why\n"))
     office.turn_until(lambda: len(office.events("notice_sent")) == 2, "both are delivered")
     assert (office.directory / "in").read_text() == "why\n"
     assert mail.read_text().endswith("why\n")

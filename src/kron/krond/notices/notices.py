@@ -126,21 +126,21 @@ class Notices:
         if due:
             self.send(self._kept(due))
 
-    def keep(self, ends: Iterable[tuple[Entry, Ended, int]]) -> list[Parcel]:
+    def keep(self, ends: Sequence[tuple[Entry, Ended, int]]) -> list[Parcel]:
         """Make safe what is to be said about these ends, which are not stored yet.
 
         `send` or `drop` follows.
         """
-        due: list[tuple[Entry, Notice]] = []
-        for entry, ended, count in ends:
-            of_end = [
-                (entry, each)
-                for each in notices_of_end(entry, ended, count)
-                if not self._is_pointless(each, entry)
-            ]
-            if not of_end:
+        due = [
+            (entry, each)
+            for entry, ended, count in ends
+            for each in notices_of_end(entry, ended, count)
+            if not self._is_pointless(each, entry)
+        ]
+        wanted = {notice.printed_by for _, notice in due}
+        for _, ended, _ in ends:
+            if ended.run_id not in wanted:
                 self._tails.forget(ended.run_id)
-            due += of_end
         return self._kept(due) if due else []
 
     def send(self, parcels: Sequence[Parcel]) -> None:
@@ -187,7 +187,7 @@ class Notices:
         mail = entry.task.hooks and entry.task.hooks.mail
         if notice.channel is not Channel.MAIL or not mail or mail.on is not MailOn.OUTPUT:
             return False
-        is_silent = self._tails.is_silent(notice.ended.run_id)
+        is_silent = self._tails.is_silent(notice.printed_by)
         return is_silent or not self._outputs.mails_output(entry.task)
 
     def _kept(self, due: Sequence[tuple[Entry, Notice]]) -> list[Parcel]:
