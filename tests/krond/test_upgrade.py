@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,8 +34,10 @@ from tests.krond.children import (
     children_of,
     descriptors_of,
     due_once,
+    wait_until_gone,
 )
 from tests.krond.commands import PROGRAM
+from tests.krond.disk import fill, tmpfs
 from tests.krond.host import MINUTE_S
 from tests.krond.process.expected import needs, needs_root
 from tests.krond.test_systemd import systemd
@@ -222,6 +224,77 @@ def endless_program(host: Upgradable) -> None:
 
 def other_format(host: Upgradable) -> None:
     host.install("2.0.0", "import kron.krond.upgrade.handover as handover", "handover.FORMAT = 99")
+
+
+def open_proofs(host: Upgradable) -> None:
+    (host.state / "runs").chmod(0o777)
+
+
+def no_socket(host: Upgradable) -> None:
+    (host.state / "control.sock").unlink()
+    (host.state / "control.sock").touch()
+
+
+def no_log(host: Upgradable) -> None:
+    host.log.rename(host.log.with_suffix(".old"))
+    host.log.mkdir()
+
+
+PLACES: dict[Callable[[Upgradable], None], str] = {
+    open_proofs: "other users can write",
+    no_socket: "is not a socket",
+    no_log: "log file",
+}
+
+
+@pytest.mark.parametrize("spoil", PLACES)
+def test_an_upgrade_is_refused_where_a_start_would_be(
+    tmp_path: Path, spoil: Callable[[Upgradable], None]
+) -> None:
+    with Upgradable(tmp_path) as host:
+        host.write(host.job("job", UNTIL_GO, "exit 5"))
+        host.start()
+        run_id = host.trigger("job")
+        log = host.log.with_suffix(".old" if spoil is no_log else ".log")
+        spoil(host)
+        host.install("2.0.0")
+        host.send(signal.SIGUSR2)
+        host.path("go").touch()
+
+        def is_refused() -> bool:
+            return PLACES[spoil] in log.read_text() and "result=refused" in log.read_text()
+
+        wait_for(is_refused, "it is refused")
+        wait_for(lambda: f"run_id={run_id} exit_code=5" in log.read_text(), "its end is seen")
+        assert host.process is not None
+        assert host.process.poll() is None
+
+
+def test_on_a_full_disk_an_upgrade_is_refused(tmp_path: Path) -> None:
+    with tmpfs(tmp_path / "disk", "3m") as disk, Upgradable(tmp_path) as host:
+        host.state = disk / "state"
+        host.write(host.job("job", "exit 5"))
+        host.start()
+        host.write(host.job("job", "exit 5"), host.job("new"))
+        filling = fill(disk)
+        host.install("2.0.0")
+        with pytest.raises(ControlError, match="nothing is upgraded: the state cannot be written"):
+            host.ask("upgrade")
+        filling.unlink()
+        wait_for(lambda: host.events("resumed"), "krond goes on")
+        assert host.end_of(host.trigger("job"))["exit_code"] == "5"
+
+
+def test_stopping_ends_a_trial_and_answers_who_has_asked(tmp_path: Path) -> None:
+    with Upgradable(tmp_path) as host:
+        host.start_empty()
+        host.install("2.0.0", "time.sleep(60)")
+        words = [*PROGRAM, "upgrade", "--state-dir", str(host.state)]
+        with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as upgrade:
+            (trial,) = wait_for(lambda: children_of(host.pid), "the trial")
+            assert host.stop() == 0
+            assert "krond is about to end" in upgrade.communicate(timeout=PATIENCE_S)[1]
+        wait_until_gone(trial)
 
 
 def vanishing_program(host: Upgradable) -> None:

@@ -93,17 +93,6 @@ def key_of(identity: str) -> str:
     return sha256(os.fsencode(identity)).hexdigest()[:16]
 
 
-def own_controllers() -> frozenset[str] | None:
-    """The controllers that a krond in the cgroup of this process has taken; None: none has runs
-    in cgroups here, as far as can be seen."""
-    with suppress(OSError):
-        path = _own_path()
-        own = _directory_of(path) if path.endswith(f"/{LEAF}") else None
-        if own is not None:
-            return _controllers_of(os.path.dirname(own))  # noqa: PTH120
-    return None
-
-
 def take_delegated() -> Cgroups | None:
     """The subtree that is delegated to this process, taken for its runs; None if none is.
 

@@ -123,7 +123,8 @@ class Daemon:
         if self._handover is not None:
             self.supervisor.reap_others(self._handover.helpers)
         self._writeback.flush()
-        self._writeback.check()
+        if self._handover is None:  # else it pauses, as it would have without an upgrade
+            self._writeback.check()
         self._busy_ns = self._work.turn_ns
 
     def serve(self, signals: Signals, on_ready: Callable[[], None]) -> None:
@@ -165,6 +166,7 @@ class Daemon:
         if self._stopping is None:
             self._stopping = how or self.settings.on_stop
             self._is_accepting = False
+            self.upgrade.cancel()
             self.starter.close()
             active = len(self.supervisor.runs)
             self.journal.event(Event.STOPPING, reason=reason, active=active)
@@ -371,6 +373,9 @@ class Daemon:
         """
         for run in self.supervisor.runs.values():
             self._writeback.changed(run.member)
+        for member in self.roster:
+            self._writeback.changed(member)  # one at least: so a disk that is full is noticed
+            break
         for pending in list(self.starter.waiting.values()):
             self._writeback.changed(pending.member)
             if pending.nominal_s is None:  # nobody else will know of it

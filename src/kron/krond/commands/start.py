@@ -74,7 +74,7 @@ def add_arguments(parser: Parser) -> None:
     add_insecure_config(what)
     add_node_id(what)
     how = parser.add_argument_group("how to run")
-    how.add_argument(CHECK, type=int, metavar="FORMAT", help=SUPPRESS)
+    how.add_argument(CHECK, metavar="FORMAT", help=SUPPRESS)
     add_state_dir(how)
     how.add_argument(
         "--foreground", action="store_true", help="stay in the foreground and log to standard error"
@@ -182,13 +182,13 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     return serve(settings, line)
 
 
-def _try_out(settings: KrondSettings, handover_format: int, terminal: Terminal) -> int:
+def _try_out(settings: KrondSettings, what: str, terminal: Terminal) -> int:
     """Say whether this program could go on. What is on standard output may be logged."""
     from kron.jobs.configuration import ConfigurationError
     from kron.krond.upgrade.trial import try_out
 
     try:
-        terminal.print(try_out(settings, handover_format).packed())
+        terminal.print(try_out(settings, what).packed())
     except ConfigurationError as error:
         terminal.print(error.for_logs)
         raise

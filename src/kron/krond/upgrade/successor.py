@@ -31,8 +31,17 @@ class Successor:
         script = os.path.join(directory, sys.argv[0])  # noqa: PTH118
         self._is_executable = os.access(script, os.X_OK)
 
-    def start_trial(self) -> tuple[int, BinaryIO, BinaryIO]:
-        """Have it say whether it could go on: its pid, its output and its errors (`said_in`)."""
+    @property
+    def program(self) -> str:
+        """The file that is executed."""
+        return self._command_line()[0]
+
+    def start_trial(self, controllers: frozenset[str] | None) -> tuple[int, BinaryIO, BinaryIO]:
+        """Have it say whether it could go on: its pid, its output and its errors (`said_in`).
+
+        `controllers` are those of cgroups that krond has; None: its runs have no cgroups.
+        """
+        has = FORMAT if controllers is None else f"{FORMAT}:{','.join(sorted(controllers))}"
         with ExitStack() as stack:
             nowhere = stack.enter_context(open(os.devnull, "rb"))  # noqa: PTH123
             output, errors = _limited_file(), _limited_file()
@@ -40,7 +49,7 @@ class Successor:
             streams = (nowhere.fileno(), output.fileno(), errors.fileno())
             stack.enter_context(self._in_its_directory())
             descriptors = stack.enter_context(sources(*streams))
-            words = list(map(os.fsencode, self._command_line(f"{CHECK}={FORMAT}")))
+            words = list(map(os.fsencode, self._command_line(f"{CHECK}={has}")))
             return spawn(words[0], words, initial_environment(), descriptors), output, errors
 
     def execute(self, handover: Handover) -> NoReturn:

@@ -7,15 +7,17 @@ no file and starts no process. It has the command line of that krond.
 from __future__ import annotations
 
 import json
+import os
 
 import kron
 from kron.core.errors import Code, KronError
 from kron.core.frozen import Frozen
 from kron.krond.cgroup_limits import with_limits_checked
-from kron.krond.cgroups import own_controllers
+from kron.krond.control.server import check_socket
 from kron.krond.reading import read_configuration
 from kron.krond.settings import KrondSettings
-from kron.krond.state.store import read_states
+from kron.krond.state.directory import Directory
+from kron.krond.state.store import RUNS, read_states
 from kron.krond.upgrade.handover import FORMAT
 
 
@@ -39,16 +41,41 @@ class Fitness(Frozen):
         return cls(str(found["version"]))
 
 
-def try_out(settings: KrondSettings, handover_format: int) -> Fitness:
-    """What this program says if it could go on; else a `KronError`."""
-    if handover_format != FORMAT:
+def try_out(settings: KrondSettings, what: str) -> Fitness:
+    """What this program says if it could go on; else a `KronError`.
+
+    `what` the krond that runs leaves: its format and, after a colon, controllers of cgroups.
+    """
+    handover_format, colon, names = what.partition(":")
+    if handover_format != str(FORMAT):
         raise KronError(
             Code.STATE,
             f"krond {kron.__version__} cannot take over from the krond that runs: what that one "
             f"leaves has format {handover_format}, and this one reads {FORMAT}",
             fix="stop it and start this one: krond stop --leave && krond start",
         )
-    with_limits_checked(read_configuration(settings), own_controllers()).checked()
+    controllers = frozenset(names.split(",")) if colon else None
+    with_limits_checked(read_configuration(settings), controllers).checked()
     for _ in read_states(settings.state_dir):
         pass  # each of them reads
+    _check_places(settings)
     return Fitness(kron.__version__)
+
+
+def _check_places(settings: KrondSettings) -> None:
+    """The places where a start makes or opens something."""
+    state = Directory.existing(settings.state_dir)
+    try:
+        check_socket(state.descriptor)
+        Directory.existing(f"{settings.state_dir}/{RUNS}").close()
+    finally:
+        state.close()
+    log = settings.log_file
+    if log and (os.path.isdir(log) or not os.access(_there(log), os.W_OK)):  # noqa: PTH112
+        message = f"the log file {log} cannot be opened"
+        raise KronError(Code.FILE_UNWRITABLE, message, fix="see whether its directory is there")
+
+
+def _there(file: str) -> str:
+    """The file or, where it does not exist, its directory."""
+    return file if os.path.exists(file) else os.path.dirname(file) or "."  # noqa: PTH110, PTH120

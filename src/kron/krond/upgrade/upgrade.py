@@ -79,8 +79,17 @@ class Upgrade:
         try:
             self._trial = self._begin_trial()
         except (NotStarted, OSError) as error:
-            reason = os.strerror(error.error) if isinstance(error, NotStarted) else error
+            number = error.error if isinstance(error, NotStarted) else error.errno or 0
+            program = visible(self._successor.program)
+            reason = f"{program}, or the interpreter that it names: {os.strerror(number)}"
             self._refuse(f"the new program cannot be tried: {reason}")
+
+    def cancel(self) -> None:
+        """krond is about to end, and so is a trial."""
+        trial, self._trial = self._trial, None
+        if trial is not None:
+            end_trial(trial.pid)
+            self._refuse(self._why_not())
 
     def go(self, control: ControlServer, signals: Signals) -> None:
         """At the end of a turn: execute the new program, if it is fit."""
@@ -106,7 +115,9 @@ class Upgrade:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
     def _begin_trial(self) -> _Trial:
-        pid, output, errors = self._successor.start_trial()
+        cgroups = self._host.cgroups
+        controllers = None if cgroups is None else cgroups.controllers
+        pid, output, errors = self._successor.start_trial(controllers)
         try:
             watched = self._host.processes.watch(pid)
         except OSError:
@@ -120,13 +131,15 @@ class Upgrade:
         return trial
 
     def _trial_ended(self, trial: _Trial) -> None:
-        self._trial = None
+        is_cancelled, self._trial = self._trial is not trial, None
         self._host.poller.remove(trial.watched)
         os.close(trial.watched)
         was_in_time = trial.patience.action is not None
         trial.patience.cancel()
         exit_code, number = self._host.processes.reap(trial.pid)
         output, errors = said_in(trial.output), said_in(trial.errors)
+        if is_cancelled:
+            return
         if not was_in_time:
             limit = format_duration(PATIENCE_NS)
             self._refuse(f"the new program did not say within {limit} whether it can go on")
