@@ -162,6 +162,14 @@ def test_what_hangs_holds_up_neither_other_users_nor_other_means(
     silent.close()
 
 
+def test_a_hook_does_without_the_directory_that_its_run_lacked(office: Office) -> None:
+    lacking = "cwd=/nonexistent env_file=/nonexistent/env"
+    office.end(office.job(f'{lacking} on_failure="pwd > {office.directory}/heard"'), "a")
+    office.turn_until(lambda: office.events("notice_sent"), "it is delivered")
+    assert (office.directory / "heard").read_text() == "/\n"
+    assert office.reasons() == []
+
+
 def test_a_notice_that_cannot_be_made_is_lost_and_nothing_else_is(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -307,7 +307,15 @@ class Courier:
 
     def _start(self, parcel: Parcel, task: Task, facts: dict[str, str], text: bytes) -> None:
         now_s = self._clock.now_ns() // SECOND_NS
-        parcel.pid = pid = self._surroundings.start_beside(task, facts, text, now_s)
+        try:
+            pid = self._surroundings.start_beside(task, facts, text, now_s)
+        except StartError as error:
+            if not error.for_good:
+                raise
+            # What keeps a run from starting must not keep anybody from hearing of it.
+            bare = task.replace(cwd="/", env_file=None)
+            pid = self._surroundings.start_beside(bare, facts, text, now_s)
+        parcel.pid = pid
         parcel.is_sent = True
         try:
             watched = self._processes.watch(pid)
