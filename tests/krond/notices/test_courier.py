@@ -33,7 +33,7 @@ from kron.krond.surroundings import Surroundings
 from kron.krond.timers import Timers
 from kron.logs.journal import Journal
 from kron.waking.clock import Clock
-from tests.logbook import PATIENCE_S, Logbook
+from tests.logbook import PATIENCE_S, Logbook, wait_for
 
 SECOND_NS = 10**9
 
@@ -95,10 +95,20 @@ class Office(Logbook):
 @pytest.fixture
 def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
     monkeypatch.setattr(courier, "GAP_NS", SECOND_NS // 50)
+    processes = Processes()
+    before = processes.children()
     made = Office(tmp_path)
     yield made
     made.notices.close()
     made.state.close()
+
+    def are_reaped() -> bool:
+        left = [pid for pid in processes.children() if pid not in before]
+        for pid in left:
+            processes.reap_if_ended(pid)
+        return not left
+
+    wait_for(are_reaped, "its processes are gone: other tests here count theirs")
 
 
 def test_a_hook_that_takes_too_long_is_killed_with_all_that_it_has_started(
