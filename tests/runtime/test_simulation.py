@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
+from kron.krond.state import ballast
 from kron.kube.operator import status_writer
 from kron.testing.life import Edit, Fault, FaultKind, Jump, Life, LivedJob, Reboot, Trigger, life
 from kron.testing.memory import MemoryWorld
@@ -48,17 +49,23 @@ def test_krond_keeps_every_promise(
     record_property: Callable[[str, object], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # Its files are in memory, and no power fails here; tests/krond/state/test_power.py has that.
-    monkeypatch.setattr(os, "fsync", lambda _: None)
+    spare_the_disk(monkeypatch)
     explored(shard, HostWorld, record_property)
+
+
+def spare_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its files are in memory, and neither does power fail here nor is anything full:
+    tests/krond/state/test_power.py and tests/krond/test_disk.py have that."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    monkeypatch.setattr(ballast, "BYTES", 2**12)
 
 
 @pytest.mark.parametrize("shard", range(2))
 def test_krond_keeps_every_promise_for_jobs_that_run_at_boot(
     shard: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-    lives = LIVES // SHARDS
+    spare_the_disk(monkeypatch)
+    lives = LIVES // SHARDS // 2
     seeds = range(shard * lives, (shard + 1) * lives)
     found = [explore_life(at_boot(life(seed)), HostWorld) for seed in seeds]
     assert sum(each.crash_points for each in found) > 3 * lives
