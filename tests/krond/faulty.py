@@ -27,6 +27,7 @@ import kron.engine
 import kron.krond.background
 import kron.krond.commands.start
 import kron.krond.service
+from kron.krond.daemon import Daemon
 from kron.krond.process import processes
 from kron.krond.program import KROND
 from kron.waking.clock import Clock
@@ -60,6 +61,7 @@ class Fault:
         self._report = os.open(report, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self._is_counted_here = side == "krond"
         self._count = 0
+        self._has_begun = False
         self._effects = ["begin"]
         self._traced: dict[CodeType, bool] = {}
 
@@ -69,14 +71,25 @@ class Fault:
         if self._since == "beginning":
             self._begin()
             return
-        read = WallTimer.read
+        read, wake = WallTimer.read, Daemon._wake
 
         def first_read(timer: WallTimer) -> bool:
-            WallTimer.read = read  # type: ignore[method-assign]
-            self._begin()
+            self._begin_once()
             return read(timer)
 
+        def first_wake(daemon: Daemon) -> None:
+            # The loop may turn for another reason, and find what is due before the timer fires.
+            if daemon._is_due(daemon._clock.now_ns()):
+                self._begin_once()
+            wake(daemon)
+
         WallTimer.read = first_read  # type: ignore[method-assign,assignment]
+        Daemon._wake = first_wake  # type: ignore[method-assign,assignment]
+
+    def _begin_once(self) -> None:
+        if not self._has_begun:
+            self._has_begun = True
+            self._begin()
 
     def _begin(self) -> None:
         """Count from now on, also what is left of the functions that we are in."""
