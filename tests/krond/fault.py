@@ -284,12 +284,14 @@ class FaultyHost(Host):
 
     def is_over(self, due: Iterable[Ran]) -> bool:
         """Whether these periods have ended, on disk too, and nothing is going on."""
+        return self.is_settled() and set(due) <= set(self.ends())
+
+    def is_settled(self) -> bool:
+        """Whether nothing is going on or about to, on disk too."""
         if any((self.state / "runs").iterdir()) or any(self.state.glob(".new-*")):
             return False  # replaced files are the last that krond removes
-        states = self.states()
-        if any(state.active or state.ledger.starting for state in states.values()):
-            return False
-        return set(due) <= set(self.ends())
+        states = self.states().values()
+        return not any(state.active or state.ledger.starting for state in states)
 
     def check(self, due: Sequence[Ran]) -> None:
         """Every period that was due ran once and no other did, and all accounts agree."""

@@ -62,10 +62,6 @@ class BusyHost(FaultyHost):
         spool = self.state / "notices"
         return not spool.exists() or not any(spool.iterdir())
 
-    def is_quiet(self) -> bool:
-        states = self.states().values()
-        return not any(state.ledger.starting or state.active for state in states)
-
 
 @pytest.fixture
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BusyHost]:
@@ -91,7 +87,7 @@ def test_killed_at_random_krond_loses_nothing_and_starts_nothing_twice(
     host.start()
     due = load.owed(host, int(time.time()))
     wait_for(
-        lambda: due <= set(host.ran()) and host.is_quiet(), "every period that was due has run"
+        lambda: due <= set(host.ran()) and host.is_settled(), "every period that was due has run"
     )
     wait_for(host.is_all_delivered, "everybody has heard")
     assert host.stop() == 0

@@ -18,12 +18,6 @@ JOBS = ("spawned", "forked")
 DAY_S = 86_400
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with Server() as server:
-        yield server
-
-
 @pytest.fixture
 def host(tmp_path: Path, server: Server) -> Iterator[FaultyHost]:
     with FaultyHost(tmp_path, server) as host:

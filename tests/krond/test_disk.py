@@ -41,12 +41,6 @@ LOAD = 600
 """Jobs, of which one comes due every 0.2 seconds."""
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with Server() as server:
-        yield server
-
-
 @pytest.fixture
 def host(tmp_path: Path, server: Server) -> Iterator[FaultyHost]:
     with FaultyHost(tmp_path, server) as host:

@@ -30,12 +30,6 @@ AT_DUE = {"begin_s": DUE_S - 1, "due_s": DUE_S}
 AT_NEXT = {"begin_s": NEXT_S - 1, "due_s": NEXT_S}
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with Server() as server:
-        yield server
-
-
 @pytest.fixture
 def host(tmp_path: Path, server: Server) -> Iterator[FaultyHost]:
     with FaultyHost(tmp_path, server) as host:

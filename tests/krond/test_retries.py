@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -287,24 +286,14 @@ def test_attempts_show_in_the_environment_the_outputs_and_the_history(tmp_path: 
         assert "retried" in shown[1]
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with Server() as server:
-        yield server
-
-
 @pytest.mark.heavy
 def test_killed_at_any_step_krond_starts_no_attempt_twice(tmp_path: Path, server: Server) -> None:
     """An attempt whose end nobody saw is the last one; else the third succeeds."""
     with FaultyHost(tmp_path, server) as host:
 
         def is_over() -> bool:
-            if any((host.state / "runs").iterdir()) or any(host.state.glob(".new-*")):
-                return False
-            states = host.states().values()
-            if any(state.active or state.ledger.starting for state in states):
-                return False
-            return any(end.outcome != "retried" for each in host.ends().values() for end in each)
+            ends = [ended for each in host.ends().values() for ended in each]
+            return host.is_settled() and any(ended.outcome != "retried" for ended in ends)
 
         host.write(host.job("a", "retries=4 retry_delay=0s", then="test $KRON_ATTEMPT = 3"))
         host.be_seen()

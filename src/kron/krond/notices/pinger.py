@@ -19,7 +19,7 @@ from urllib.error import HTTPError, URLError
 import kron
 from kron.jobs.hooks import is_allowed_url
 from kron.krond.notices.wire import LONGEST, Answer, Request, Verdict
-from kron.krond.process.helper import begin_helper
+from kron.krond.process.sidecar import begin_sidecar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _of_connection(error: object) -> tuple[Verdict, str]:
 
 
 def main() -> None:
-    control = begin_helper()
+    control = begin_sidecar()
     pinger = Pinger()  # reads the trust store while it may
     if os.geteuid() == 0:
         os.setgroups([])

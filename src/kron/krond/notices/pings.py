@@ -14,8 +14,8 @@ from kron.krond.notices.ping import Ping
 from kron.krond.notices.wire import LONGEST, Answer, Request, Verdict
 from kron.krond.poller import Poller
 from kron.krond.process.failure import NotStarted
-from kron.krond.process.helper import spawn_helper
 from kron.krond.process.processes import Processes
+from kron.krond.process.sidecar import spawn_sidecar
 from kron.krond.timers import Timers
 from kron.waking.clock import Clock
 
@@ -78,7 +78,7 @@ class Pings:
         try:
             control.setblocking(False)
             env = {name: os.environb[name] for name in _FOR_PINGER if name in os.environb}
-            self._pid = spawn_helper("krond-pinger", _PINGER, control=its_end.fileno(), env=env)
+            self._pid = spawn_sidecar("krond-pinger", _PINGER, control=its_end.fileno(), env=env)
             watched = self._processes.watch(self._pid)
         except (NotStarted, OSError):
             control.close()  # so it ends

@@ -19,7 +19,7 @@ from kron.krond.output.journald import JournalSink
 from kron.krond.output.retention import Retention, Sweeper
 from kron.krond.output.sinks import Nowhere, Relay, RunFile, SinkBase
 from kron.krond.output.wire import LONGEST, MOST_DESCRIPTORS, Closed, Delivery, Report, Sink
-from kron.krond.process.helper import begin_helper
+from kron.krond.process.sidecar import begin_sidecar
 
 _SPARE = 32
 """Descriptors for the interpreter, directories and whatever else is open for a moment."""
@@ -175,7 +175,7 @@ class Collector:
 
 
 def main(path: str, most: str, age_s: str) -> None:
-    control = begin_helper()
+    control = begin_sidecar()
     os.umask(_MASK)
     Collector(control, path, Retention(int(most), int(age_s))).serve()
 

@@ -6,7 +6,7 @@ import socket
 from array import array
 
 from kron.krond.output.wire import LONGEST, MOST_DESCRIPTORS, Delivery
-from kron.krond.process.helper import spawn_helper
+from kron.krond.process.sidecar import spawn_sidecar
 from kron.krond.settings import OutputSettings
 from kron.krond.upgrade.handover import HeldCollector
 
@@ -37,7 +37,7 @@ class CollectorProcess:
         try:
             control.setblocking(False)
             kept = (settings.directory, str(settings.most), str(settings.age_s))
-            pid = spawn_helper("krond-output", _COLLECTOR, *kept, control=its_end.fileno())
+            pid = spawn_sidecar("krond-output", _COLLECTOR, *kept, control=its_end.fileno())
             return cls(pid, control, its_end, began_ns)
         except BaseException:
             control.close()

@@ -1,4 +1,4 @@
-"""A helper: a program of krond's own that works beside it, so that krond's loop never waits.
+"""A sidecar: a program of krond's own that works beside it, so that krond's loop never waits.
 
 It has a session of its own, a socket to krond as its standard input, and no other output than
 krond's standard error. It must end by itself when krond closes the socket.
@@ -16,7 +16,7 @@ import kron
 from kron.krond.process.child import seal, search_path, sources, spawn
 
 _CONTROL = 0
-"""The descriptor of a helper's connection to krond."""
+"""The descriptor of a sidecar's connection to krond."""
 _NOWHERE = 1
 """Its standard output, which krond opens on /dev/null."""
 _FOR_KROND = (
@@ -28,10 +28,10 @@ _PROGRAM = "import sys; sys.path.insert(0, sys.argv[2]); from {} import main; ma
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(kron.__file__)))  # noqa: PTH100, PTH120
 
 
-def spawn_helper(
+def spawn_sidecar(
     title: str, module: str, *arguments: str, control: int, env: Mapping[bytes, bytes] | None = None
 ) -> int:
-    """The pid of a helper whose `main` is in `module`; `title` shows what it is in a list of
+    """The pid of a sidecar whose `main` is in `module`; `title` shows what it is in a list of
     processes. `NotStarted` or `OSError`: it cannot be started."""
     seal()
     program = _PROGRAM.format(module)
@@ -46,8 +46,8 @@ def spawn_helper(
         os.close(nowhere)
 
 
-def begin_helper() -> socket.socket:
-    """What each helper does first, in its own process: its connection to krond."""
+def begin_sidecar() -> socket.socket:
+    """What each sidecar does first, in its own process: its connection to krond."""
     for number in _FOR_KROND:
         signal.signal(number, signal.SIG_IGN)
     os.chdir("/")
