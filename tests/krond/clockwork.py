@@ -19,8 +19,9 @@ from kron.jobs.configuration import Configuration
 from kron.jobs.source import own_access
 from kron.krond.daemon import Daemon
 from kron.krond.host import Host as KrondHost
+from kron.krond.loop.notify import Notifier
+from kron.krond.loop.timers import Timers
 from kron.krond.member import HostMember
-from kron.krond.notify import Notifier
 from kron.krond.process.failure import StartError
 from kron.krond.process.processes import Processes
 from kron.krond.reading import read_configuration
@@ -28,7 +29,6 @@ from kron.krond.run import PendingRun, Run
 from kron.krond.settings import KrondSettings
 from kron.krond.state.store import StateStore
 from kron.krond.surroundings import Surroundings
-from kron.krond.timers import Timers
 from kron.logs.journal import Journal
 from kron.logs.record import Record
 from kron.testing.clock import FakeClock

@@ -25,7 +25,7 @@ from kron.krond.control import client, server
 from kron.krond.control.client import ControlError, NotRunning, ask
 from kron.krond.control.server import CONNECTIONS, SILENCE_S, Connection, ControlServer, refusal
 from kron.krond.control.wire import REQUEST_BYTES, parse_request
-from kron.krond.poller import Poller
+from kron.krond.loop.poller import Poller
 from tests.soak import examples
 
 SOON_S = 5.0  # only a failing test waits as long
@@ -827,7 +827,7 @@ class TestAsking:
         )
         loaded = set(ran.stdout.split())
         assert "kron.krond.control.client" in loaded
-        server = {"ctypes", "kron.krond.control.server", "kron.krond.poller"}
+        server = {"ctypes", "kron.krond.control.server", "kron.krond.loop.poller"}
         heavy = {"argparse", "asyncio", "dataclasses", "inspect", "logging", "subprocess", "typing"}
         assert loaded & (server | heavy) == set()
 

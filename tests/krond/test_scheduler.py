@@ -16,8 +16,8 @@ import kron
 from kron.core.decision import decide_at
 from kron.core.duration import SECOND_NS
 from kron.core.instant import from_text, to_text
+from kron.krond.loop.work import MOST_NS
 from kron.krond.state.store import StateStore
-from kron.krond.work import MOST_NS
 from kron.logs.announcer import MANY
 from tests.krond.clockwork import LASTING, QUICK, Clockwork
 

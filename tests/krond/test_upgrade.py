@@ -596,7 +596,9 @@ def test_as_process_1_krond_does_not_take_the_trial_for_an_orphan(tmp_path: Path
     """It is so slow that orphans and the trial end between two looks, orphans first."""
     with Upgradable(tmp_path) as host:
         slow = "Poller.wait = lambda self, timeout_s: time.sleep(0.1) or wait(self, timeout_s)"
-        host.install(*("1.0.0", "from kron.krond.poller import Poller", "wait = Poller.wait", slow))
+        host.install(
+            *("1.0.0", "from kron.krond.loop.poller import Poller", "wait = Poller.wait", slow)
+        )
         host.write(
             host.job("job", "until [ -e go ]; do (sleep 0.01 &); sleep 0.01; done", "exit 7")
         )

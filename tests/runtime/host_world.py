@@ -24,7 +24,8 @@ from kron.krond.control.requests import Requests
 from kron.krond.control.server import Connection
 from kron.krond.daemon import Daemon
 from kron.krond.host import Host
-from kron.krond.notify import Notifier
+from kron.krond.loop.notify import Notifier
+from kron.krond.loop.timers import Timers
 from kron.krond.process.failure import StartError, StartStage, reason
 from kron.krond.run import PendingRun
 from kron.krond.settings import UNLIMITED_RUNS, KrondSettings
@@ -34,7 +35,6 @@ from kron.krond.state.record import JobState, RunRecord
 from kron.krond.state.schema import from_json
 from kron.krond.state.store import StateStore, file_name
 from kron.krond.surroundings import Surroundings
-from kron.krond.timers import Timers
 from kron.testing.clock import FakeClock
 from kron.testing.life import SLOW_S, FaultKind, Life, LivedJob
 from kron.testing.loop import FakePoller, FakeTimer

@@ -8,8 +8,8 @@ from __future__ import annotations
 import hashlib
 
 from kron.core.duration import SECOND_NS
+from kron.krond.loop.work import Work
 from kron.krond.run import PendingRun
-from kron.krond.work import Work
 from kron.waking.clock import Clock
 
 

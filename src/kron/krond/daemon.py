@@ -21,8 +21,10 @@ from kron.krond.control.server import ControlServer
 from kron.krond.enrolment import NOT_STARTED, HostEnrolment
 from kron.krond.host import Host
 from kron.krond.leftovers import Leftover
+from kron.krond.loop.notify import Notifier
+from kron.krond.loop.signals import Signals
+from kron.krond.loop.work import Work
 from kron.krond.member import HostMember
-from kron.krond.notify import Notifier
 from kron.krond.orders import Orders
 from kron.krond.outage import Outage
 from kron.krond.pause import Pauses
@@ -31,7 +33,6 @@ from kron.krond.removed import RemovedStates
 from kron.krond.roster import HostRoster
 from kron.krond.run import PendingRun, Run
 from kron.krond.settings import KrondSettings, OnStop
-from kron.krond.signals import Signals
 from kron.krond.starter import ProcessStarter
 from kron.krond.state.errors import PersistenceError, StateLost
 from kron.krond.state.record import RETRIED, Ended
@@ -39,7 +40,6 @@ from kron.krond.state.writeback import WriteBack
 from kron.krond.supervisor import Supervisor
 from kron.krond.upgrade.handover import Handover
 from kron.krond.upgrade.upgrade import Upgrade
-from kron.krond.work import Work
 from kron.logs.announcer import JournalAnnouncer
 from kron.logs.event import Event, Level
 from kron.runtime.scheduler import Scheduler

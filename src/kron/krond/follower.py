@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from kron.core.duration import SECOND_NS
 from kron.krond.host import Host
-from kron.krond.timers import Timer
+from kron.krond.loop.timers import Timer
 from kron.krond.watch import Watch
 
 QUIET_NS = SECOND_NS

@@ -5,13 +5,13 @@ from __future__ import annotations
 from kron.core.frozen import Frozen
 from kron.krond.cgroups import Cgroups
 from kron.krond.history.writer import History
+from kron.krond.loop.poller import Poller
+from kron.krond.loop.timers import Timers
 from kron.krond.notices.notices import Notices
-from kron.krond.poller import Poller
 from kron.krond.process.processes import Processes
 from kron.krond.state.lock import Lock
 from kron.krond.state.store import StateStore
 from kron.krond.surroundings import Surroundings
-from kron.krond.timers import Timers
 from kron.logs.journal import Journal
 from kron.waking.clock import Clock
 from kron.waking.timer import WallTimer

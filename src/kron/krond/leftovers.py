@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable
 
 from kron.krond.cgroups import key_of
 from kron.krond.host import Host
+from kron.krond.loop.timers import Timer
 from kron.krond.member import HostMember
 from kron.krond.process.cgroup import Cgroup, is_watched_populated
-from kron.krond.timers import Timer
 
 
 class Leftover:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import errno
 
 from kron.core.duration import SECOND_NS
-from kron.krond.backoff import Backoff
 from kron.krond.host import Host
+from kron.krond.loop.timers import Backoff
 from kron.krond.pause import Pause
 from kron.krond.state.writeback import WriteBack
 

@@ -15,9 +15,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kron.krond.attempts import Attempt
     from kron.krond.leftovers import Leftover
+    from kron.krond.loop.timers import Timer
     from kron.krond.member import HostMember
     from kron.krond.process.cgroup import Cgroup
-    from kron.krond.timers import Timer
 
 
 class PendingRun(Pending):

@@ -19,20 +19,20 @@ from kron.krond.daemon import Daemon
 from kron.krond.follower import Follower
 from kron.krond.history.writer import History
 from kron.krond.host import Host
+from kron.krond.loop.notify import NAMES, Notifier
+from kron.krond.loop.poller import Poller
+from kron.krond.loop.signals import HEARD, Signals
+from kron.krond.loop.timers import Timers
 from kron.krond.notices.notices import Notices
-from kron.krond.notify import NAMES, Notifier
 from kron.krond.output.captures import Captures
 from kron.krond.output_dir import note_output_dir
-from kron.krond.poller import Poller
 from kron.krond.process.processes import Processes
 from kron.krond.program import BROKEN, OK, PERSISTENCE, STATE, exit_code
 from kron.krond.reading import read_configuration, why_nothing_runs
 from kron.krond.settings import JobSource, KrondSettings
-from kron.krond.signals import HEARD, Signals
 from kron.krond.state.lock import lock
 from kron.krond.state.store import StateStore
 from kron.krond.surroundings import Surroundings
-from kron.krond.timers import Timers
 from kron.krond.upgrade.handover import Handover
 from kron.krond.upgrade.successor import initial_environment
 from kron.logs.journal import Journal

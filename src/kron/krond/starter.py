@@ -26,6 +26,7 @@ from kron.krond.evidence import Search
 from kron.krond.fresh_runs import FreshRuns
 from kron.krond.host import Host
 from kron.krond.leftovers import Leftover
+from kron.krond.loop.work import Work
 from kron.krond.member import HostMember
 from kron.krond.process.failure import StartError
 from kron.krond.run import PendingRun, Run
@@ -35,7 +36,6 @@ from kron.krond.state.errors import PersistenceError
 from kron.krond.state.record import Ended, RunRecord
 from kron.krond.state.writeback import WriteBack
 from kron.krond.supervisor import Supervisor
-from kron.krond.work import Work
 from kron.logs.event import Component, Event, Level
 
 SLOT = "a slot: as many runs as --max-running allows are going on"

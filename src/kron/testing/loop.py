@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from kron.core.duration import SECOND_NS
-from kron.krond.poller import Poller
+from kron.krond.loop.poller import Poller
 from kron.testing.clock import FakeClock
 from kron.waking.timer import WallTimer
 

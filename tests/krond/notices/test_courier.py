@@ -15,6 +15,8 @@ import pytest
 
 from kron.jobs.entry import Entry
 from kron.jobs.line import LineReader
+from kron.krond.loop.poller import Poller
+from kron.krond.loop.timers import Timers
 from kron.krond.notices import courier
 from kron.krond.notices import notices as notices_module
 from kron.krond.notices.message import STILL_OPEN
@@ -22,7 +24,6 @@ from kron.krond.notices.notices import Notices
 from kron.krond.output.captures import Captures
 from kron.krond.output.names import OutputName, directory_name
 from kron.krond.output.wire import Closed
-from kron.krond.poller import Poller
 from kron.krond.process.processes import Processes
 from kron.krond.settings import OutputSettings
 from kron.krond.state.directory import Directory
@@ -31,7 +32,6 @@ from kron.krond.state.file_replacer import FileReplacer
 from kron.krond.state.record import RETRIED, Ended, JobState, RunRecord
 from kron.krond.state.writeback import WriteBack
 from kron.krond.surroundings import Surroundings
-from kron.krond.timers import Timers
 from kron.logs.journal import Journal
 from kron.waking.clock import Clock
 from tests.logbook import PATIENCE_S, Logbook, wait_for

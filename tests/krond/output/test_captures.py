@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from kron.core.duration import SECOND_NS
+from kron.krond.loop.poller import Poller
+from kron.krond.loop.timers import Timers
 from kron.krond.output import captures
 from kron.krond.output.captures import (
     FIRST_RETRY_NS,
@@ -22,11 +24,9 @@ from kron.krond.output.captures import (
     Captures,
 )
 from kron.krond.output.wire import Delivery, Sink, Stream
-from kron.krond.poller import Poller
 from kron.krond.process.processes import Processes
 from kron.krond.settings import OutputSettings
 from kron.krond.state.record import Ended
-from kron.krond.timers import Timers
 from kron.logs.journal import Journal
 from kron.testing.clock import FakeClock
 from tests.krond.children import children_of

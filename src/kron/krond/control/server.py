@@ -18,7 +18,7 @@ from contextlib import suppress
 
 from kron.core.errors import Code, KronError
 from kron.krond.control.wire import FORM, REQUEST_BYTES, SOCKET_NAME, excerpt, parse_request
-from kron.krond.poller import Poller
+from kron.krond.loop.poller import Poller
 
 Message = dict[str, object]
 Handler = Callable[[Message, "Connection"], Message | None]

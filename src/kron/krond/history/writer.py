@@ -16,7 +16,6 @@ from kron.core.duration import SECOND_NS
 from kron.core.errors import KronError
 from kron.core.frozen import Frozen
 from kron.jobs.entry import Entry
-from kron.krond.backoff import Backoff
 from kron.krond.history.database import (
     COLUMNS,
     DATABASE,
@@ -27,11 +26,11 @@ from kron.krond.history.database import (
     check_files,
     open_for_writing,
 )
+from kron.krond.loop.timers import Backoff, Timer, Timers
 from kron.krond.process.cgroup import NO_USAGE, Usage
 from kron.krond.state.directory import Directory
 from kron.krond.state.past import Past
 from kron.krond.state.record import Ended
-from kron.krond.timers import Timer, Timers
 from kron.logs.event import Event
 from kron.logs.journal import Journal
 from kron.waking.clock import Clock

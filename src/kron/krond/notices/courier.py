@@ -19,6 +19,8 @@ from kron.jobs.entry import Entry
 from kron.jobs.hooks import MailOn, is_url, site_of
 from kron.jobs.quoting import split_words
 from kron.jobs.task import Task
+from kron.krond.loop.poller import Poller
+from kron.krond.loop.timers import Timer, Timers
 from kron.krond.notices.facts import facts_of
 from kron.krond.notices.mailer import mail_task, sendmail, user_name
 from kron.krond.notices.message import message_of
@@ -28,12 +30,10 @@ from kron.krond.notices.pings import Pings
 from kron.krond.notices.wire import Verdict
 from kron.krond.output.tails import HOOK_BYTES, Tail, Tails
 from kron.krond.output.wire import UNKNOWN, Closed
-from kron.krond.poller import Poller
 from kron.krond.process.failure import NotStarted, StartError
 from kron.krond.process.processes import Processes
 from kron.krond.result import signal_name
 from kron.krond.surroundings import Surroundings
-from kron.krond.timers import Timer, Timers
 from kron.waking.clock import Clock
 
 MOST_ACTIVE = 8

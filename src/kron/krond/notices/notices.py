@@ -16,17 +16,17 @@ from kron.core.duration import SECOND_NS
 from kron.core.errors import KronError
 from kron.jobs.entry import Entry
 from kron.jobs.hooks import MailOn
+from kron.krond.loop.poller import Poller
+from kron.krond.loop.timers import Timers
 from kron.krond.notices.courier import LIMIT_NS, Courier, Parcel
 from kron.krond.notices.notice import Channel, Notice, notices_of_end, notices_of_start
 from kron.krond.notices.spool import Spool
 from kron.krond.output.captures import Captures
-from kron.krond.poller import Poller
 from kron.krond.process.processes import Processes
 from kron.krond.state.directory import Directory
 from kron.krond.state.errors import StateCorrupt
 from kron.krond.state.record import Ended, RunRecord
 from kron.krond.surroundings import Surroundings
-from kron.krond.timers import Timers
 from kron.logs.event import Component, Event, Level
 from kron.logs.journal import Journal
 from kron.waking.clock import Clock

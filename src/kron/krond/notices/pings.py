@@ -10,13 +10,13 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from kron.core.duration import SECOND_NS
+from kron.krond.loop.poller import Poller
+from kron.krond.loop.timers import Timers
 from kron.krond.notices.ping import Ping
 from kron.krond.notices.wire import LONGEST, Answer, Request, Verdict
-from kron.krond.poller import Poller
 from kron.krond.process.failure import NotStarted
 from kron.krond.process.processes import Processes
 from kron.krond.process.sidecar import spawn_sidecar
-from kron.krond.timers import Timers
 from kron.waking.clock import Clock
 
 IDLE_NS = 10 * SECOND_NS

@@ -21,15 +21,15 @@ from kron.core.errors import Code, KronError, visible
 from kron.core.frozen import Frozen
 from kron.krond.control.server import Connection, ControlServer, refusal
 from kron.krond.host import Host
-from kron.krond.notify import Notifier
+from kron.krond.loop.notify import Notifier
+from kron.krond.loop.signals import HEARD, Signals
+from kron.krond.loop.timers import Timer
+from kron.krond.loop.work import Work
 from kron.krond.pause import Pauses
 from kron.krond.process.failure import NotStarted
-from kron.krond.signals import HEARD, Signals
-from kron.krond.timers import Timer
 from kron.krond.upgrade.handover import Handover, HeldRun
 from kron.krond.upgrade.successor import Successor, end_trial, said_in
 from kron.krond.upgrade.trial import Fitness
-from kron.krond.work import Work
 from kron.logs.event import Event, Level
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kron.krond.poller import Poller
+from kron.krond.loop.poller import Poller
 
 AT_ONCE = 0.0
 SOON_S = 5.0  # only a failing test waits as long

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kron.krond.notify import Notifier
+from kron.krond.loop.notify import Notifier
 
 HALF_A_SECOND_NS = 500_000_000
 

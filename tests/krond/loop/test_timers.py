@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from kron.krond.timers import Timers
+from kron.krond.loop.timers import Backoff, Timers
 
 
 def test_what_is_due_is_done_in_its_order_and_once() -> None:
@@ -53,3 +53,10 @@ def test_those_that_are_cancelled_are_never_the_most_of_them() -> None:
         timer.cancel()
     timers.fire_due(week_ns * 4)
     assert (done, len(timers)) == ([1, *range(5, 10)], 0)
+
+
+def test_a_back_off_doubles_up_to_the_longest_and_begins_again_after_a_success() -> None:
+    backoff = Backoff(1, 6)
+    assert [backoff.next_ns() for _ in range(5)] == [1, 2, 4, 6, 6]
+    backoff.reset()
+    assert backoff.next_ns() == 1

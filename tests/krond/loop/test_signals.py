@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kron.krond.signals import Signals
+from kron.krond.loop.signals import Signals
 
 SOON_S = 5.0  # only a failing test waits as long
 HEARD = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGINT)
