@@ -21,11 +21,11 @@ from kron.krond.daemon import Daemon
 from kron.krond.host import Host as KrondHost
 from kron.krond.loop.notify import Notifier
 from kron.krond.loop.timers import Timers
-from kron.krond.member import HostMember
 from kron.krond.process.failure import StartError
 from kron.krond.process.processes import Processes
 from kron.krond.reading import read_configuration
-from kron.krond.run import PendingRun, Run
+from kron.krond.roster.member import HostMember
+from kron.krond.roster.run import PendingRun, Run
 from kron.krond.settings import KrondSettings
 from kron.krond.state.store import StateStore
 from kron.krond.surroundings import Surroundings

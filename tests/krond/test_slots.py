@@ -16,7 +16,7 @@ from kron.core.errors import KronError
 from kron.core.instant import to_text
 from kron.krond.control.requests import job_status
 from kron.krond.enrolment import NOT_STARTED
-from kron.krond.run import PendingRun
+from kron.krond.roster.run import PendingRun
 from kron.krond.slots import Slots
 from kron.krond.starter import SLOT
 from kron.krond.state.record import RunRecord

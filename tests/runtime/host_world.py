@@ -27,7 +27,7 @@ from kron.krond.host import Host
 from kron.krond.loop.notify import Notifier
 from kron.krond.loop.timers import Timers
 from kron.krond.process.failure import StartError, StartStage, reason
-from kron.krond.run import PendingRun
+from kron.krond.roster.run import PendingRun
 from kron.krond.settings import UNLIMITED_RUNS, KrondSettings
 from kron.krond.state.errors import PersistenceError
 from kron.krond.state.past import HISTORY

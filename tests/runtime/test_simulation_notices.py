@@ -14,8 +14,8 @@ from kron.engine.recovery import Recovery, Restart
 from kron.engine.step import latest_start_s
 from kron.krond import enrolment
 from kron.krond.evidence import Search
-from kron.krond.member import HostMember
-from kron.krond.run import PendingRun
+from kron.krond.roster.member import HostMember
+from kron.krond.roster.run import PendingRun
 from kron.krond.settings import UNLIMITED_RUNS
 from kron.krond.starter import ProcessStarter
 from kron.krond.state.record import RunRecord

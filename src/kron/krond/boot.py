@@ -17,7 +17,7 @@ from kron.core.instant import to_text
 from kron.core.memo import remembered
 from kron.core.schedule import Schedule
 from kron.jobs.entry import Entry
-from kron.krond.member import HostMember
+from kron.krond.roster.member import HostMember
 from kron.krond.state.errors import StateCorrupt
 from kron.krond.state.fields import decode, instant, object_with, parse, text
 from kron.krond.state.record import JobState

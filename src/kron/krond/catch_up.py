@@ -9,7 +9,7 @@ import hashlib
 
 from kron.core.duration import SECOND_NS
 from kron.krond.loop.work import Work
-from kron.krond.run import PendingRun
+from kron.krond.roster.run import PendingRun
 from kron.waking.clock import Clock
 
 

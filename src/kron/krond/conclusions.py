@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from kron.core.duration import SECOND_NS
 from kron.engine.actions import Outcome
-from kron.krond.attempts import Attempt
 from kron.krond.host import Host
-from kron.krond.member import HostMember
+from kron.krond.roster.attempts import Attempt
+from kron.krond.roster.member import HostMember
 from kron.krond.state.record import Ended, RunRecord
 from kron.krond.state.writeback import WriteBack
 from kron.krond.supervisor import log_end

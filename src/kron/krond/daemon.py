@@ -12,26 +12,25 @@ from kron.core.duration import SECOND_NS
 from kron.core.errors import KronError
 from kron.engine.actions import Outcome
 from kron.jobs.configuration import Configuration, ConfigurationError
-from kron.krond.attempts import following
 from kron.krond.background import redirect_output
 from kron.krond.catch_up import CatchUp
-from kron.krond.clock_hold import ClockHold
 from kron.krond.control.requests import Requests
 from kron.krond.control.server import ControlServer
 from kron.krond.enrolment import NOT_STARTED, HostEnrolment
 from kron.krond.host import Host
-from kron.krond.leftovers import Leftover
 from kron.krond.loop.notify import Notifier
 from kron.krond.loop.signals import Signals
 from kron.krond.loop.work import Work
-from kron.krond.member import HostMember
 from kron.krond.orders import Orders
-from kron.krond.outage import Outage
-from kron.krond.pause import Pauses
+from kron.krond.pauses.clock_hold import ClockHold
+from kron.krond.pauses.outage import Outage
+from kron.krond.pauses.pause import Pauses
 from kron.krond.reading import log_read
 from kron.krond.removed import RemovedStates
-from kron.krond.roster import HostRoster
-from kron.krond.run import PendingRun, Run
+from kron.krond.roster.attempts import following
+from kron.krond.roster.member import HostMember
+from kron.krond.roster.roster import HostRoster
+from kron.krond.roster.run import Leftover, PendingRun, Run
 from kron.krond.settings import KrondSettings, OnStop
 from kron.krond.starter import ProcessStarter
 from kron.krond.state.errors import PersistenceError, StateLost

@@ -19,14 +19,14 @@ from kron.engine.actions import Outcome
 from kron.jobs.configuration import Configuration
 from kron.jobs.entry import Entry
 from kron.jobs.task import Task
-from kron.krond.attempts import resumed
 from kron.krond.boot import Boot
-from kron.krond.clock_hold import ClockHold
 from kron.krond.host import Host
-from kron.krond.member import HostMember
+from kron.krond.pauses.clock_hold import ClockHold
 from kron.krond.removed import RemovedStates
-from kron.krond.roster import HostRoster
-from kron.krond.run import PendingRun
+from kron.krond.roster.attempts import resumed
+from kron.krond.roster.member import HostMember
+from kron.krond.roster.roster import HostRoster
+from kron.krond.roster.run import PendingRun
 from kron.krond.starter import ProcessStarter
 from kron.krond.state.errors import StateCorrupt
 from kron.krond.state.record import Ended, JobState

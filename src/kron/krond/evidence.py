@@ -14,9 +14,9 @@ from kron.core.errors import KronError
 from kron.core.instant import from_text
 from kron.engine.recovery import Evidence, Sighting
 from kron.krond.host import Host
-from kron.krond.member import HostMember
 from kron.krond.process.account import find_account
 from kron.krond.process.failure import StartError
+from kron.krond.roster.member import HostMember
 from kron.krond.state.record import JobState, attempt_of
 
 

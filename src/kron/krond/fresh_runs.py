@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from kron.core.duration import SECOND_NS
 from kron.core.instant import optional_text
 from kron.krond.host import Host
-from kron.krond.member import HostMember
-from kron.krond.run import Run
+from kron.krond.roster.member import HostMember
+from kron.krond.roster.run import Run
 from kron.krond.state.errors import PersistenceError
 from kron.krond.state.record import RunRecord
 from kron.krond.state.writeback import WriteBack

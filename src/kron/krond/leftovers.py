@@ -13,23 +13,9 @@ from collections.abc import Callable, Iterable
 
 from kron.krond.cgroups import key_of
 from kron.krond.host import Host
-from kron.krond.loop.timers import Timer
-from kron.krond.member import HostMember
 from kron.krond.process.cgroup import Cgroup, is_watched_populated
-
-
-class Leftover:
-    """What one run has left behind."""
-
-    __slots__ = ("cgroup", "member", "run_id", "timer", "watched")
-
-    def __init__(self, member: HostMember, run_id: str, cgroup: Cgroup) -> None:
-        self.member = member
-        self.run_id = run_id
-        self.cgroup = cgroup
-        self.timer: Timer | None = None
-        """Set: it was asked to end, and has its grace."""
-        self.watched = -1
+from kron.krond.roster.member import HostMember
+from kron.krond.roster.run import Leftover
 
 
 class Leftovers:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from kron.core.duration import SECOND_NS
 from kron.core.errors import Code, KronError
 from kron.engine.actions import Outcome
-from kron.krond.member import HostMember
 from kron.krond.removed import RemovedStates
-from kron.krond.roster import HostRoster
-from kron.krond.run import PendingRun
+from kron.krond.roster.member import HostMember
+from kron.krond.roster.roster import HostRoster
+from kron.krond.roster.run import PendingRun
 from kron.krond.starter import ProcessStarter
 from kron.krond.state.record import Ended
 from kron.krond.state.writeback import WriteBack

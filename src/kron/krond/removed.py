@@ -15,7 +15,7 @@ from kron.core.duration import SECOND_NS
 from kron.core.errors import Code, KronError, quoted
 from kron.core.instant import DAY_S
 from kron.krond.host import Host
-from kron.krond.roster import HostRoster
+from kron.krond.roster.roster import HostRoster
 from kron.krond.state.errors import PersistenceError
 from kron.krond.state.record import JobState, RunRecord
 from kron.logs.event import Event, Level

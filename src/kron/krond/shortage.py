@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from kron.core.duration import SECOND_NS
 from kron.krond.host import Host
-from kron.krond.run import PendingRun
+from kron.krond.roster.run import PendingRun
 
 FIRST_RETRY_NS = SECOND_NS // 10
 LONGEST_RETRY_NS = 5 * SECOND_NS

@@ -11,8 +11,8 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from itertools import count, islice
 
-from kron.krond.member import HostMember
-from kron.krond.run import PendingRun
+from kron.krond.roster.member import HostMember
+from kron.krond.roster.run import PendingRun
 
 SHOWN_HOLDERS = 3
 

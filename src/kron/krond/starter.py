@@ -18,18 +18,17 @@ from kron.core.policy import Concurrency
 from kron.engine.actions import Outcome
 from kron.engine.ledger import Intent
 from kron.engine.recovery import Conclude, Sighting
-from kron.krond.attempts import Attempt
 from kron.krond.catch_up import CatchUp
-from kron.krond.clock_hold import ClockHold
 from kron.krond.conclusions import Conclusions
 from kron.krond.evidence import Search
 from kron.krond.fresh_runs import FreshRuns
 from kron.krond.host import Host
-from kron.krond.leftovers import Leftover
 from kron.krond.loop.work import Work
-from kron.krond.member import HostMember
+from kron.krond.pauses.clock_hold import ClockHold
 from kron.krond.process.failure import StartError
-from kron.krond.run import PendingRun, Run
+from kron.krond.roster.attempts import Attempt
+from kron.krond.roster.member import HostMember
+from kron.krond.roster.run import Leftover, PendingRun, Run
 from kron.krond.shortage import Shortage
 from kron.krond.slots import Slots
 from kron.krond.state.errors import PersistenceError

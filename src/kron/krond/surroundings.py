@@ -22,7 +22,7 @@ from kron.krond.process.failure import StartError
 from kron.krond.process.launch import Launch, launch
 from kron.krond.process.output import open_output, open_syslog
 from kron.krond.process.processes import HOOK_EVENT
-from kron.krond.run import PendingRun
+from kron.krond.roster.run import PendingRun
 from kron.krond.settings import OutputSettings
 
 _OF_A_PERIOD = (b"KRON_PERIOD", b"KRON_CHOSEN", b"KRON_ATTEMPT", HOOK_EVENT)

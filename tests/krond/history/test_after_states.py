@@ -10,7 +10,7 @@ import pytest
 
 from kron.engine.actions import SettleMany
 from kron.engine.ledger import Ledger
-from kron.krond.member import HostMember
+from kron.krond.roster.member import HostMember
 from kron.krond.state.errors import PersistenceError
 from kron.krond.state.record import JobState
 from kron.krond.state.store import StateStore

@@ -17,8 +17,8 @@ from kron.krond.state.store import StateStore
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kron.krond.history.writer import History
-    from kron.krond.member import HostMember
     from kron.krond.notices.notices import Notices
+    from kron.krond.roster.member import HostMember
 
 
 class WriteBack:

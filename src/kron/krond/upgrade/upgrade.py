@@ -25,7 +25,7 @@ from kron.krond.loop.notify import Notifier
 from kron.krond.loop.signals import HEARD, Signals
 from kron.krond.loop.timers import Timer
 from kron.krond.loop.work import Work
-from kron.krond.pause import Pauses
+from kron.krond.pauses.pause import Pauses
 from kron.krond.process.failure import NotStarted
 from kron.krond.upgrade.handover import Handover, HeldRun
 from kron.krond.upgrade.successor import Successor, end_trial, said_in

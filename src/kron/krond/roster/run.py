@@ -13,11 +13,10 @@ from kron.runtime.tracked import Pending
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kron.krond.attempts import Attempt
-    from kron.krond.leftovers import Leftover
     from kron.krond.loop.timers import Timer
-    from kron.krond.member import HostMember
     from kron.krond.process.cgroup import Cgroup
+    from kron.krond.roster.attempts import Attempt
+    from kron.krond.roster.member import HostMember
 
 
 class PendingRun(Pending):
@@ -100,3 +99,17 @@ class Run:
         self.timer: Timer | None = None
         self.on_end: list[Callable[[Ended], None]] = []
         """Called with its end, besides the history."""
+
+
+class Leftover:
+    """What a run that has ended left behind in its cgroup."""
+
+    __slots__ = ("cgroup", "member", "run_id", "timer", "watched")
+
+    def __init__(self, member: HostMember, run_id: str, cgroup: Cgroup) -> None:
+        self.member = member
+        self.run_id = run_id
+        self.cgroup = cgroup
+        self.timer: Timer | None = None
+        """Set: it was asked to end, and has its grace."""
+        self.watched = -1

@@ -10,7 +10,7 @@ import errno
 from kron.core.duration import SECOND_NS
 from kron.krond.host import Host
 from kron.krond.loop.timers import Backoff
-from kron.krond.pause import Pause
+from kron.krond.pauses.pause import Pause
 from kron.krond.state.writeback import WriteBack
 
 FIRST_RETRY_NS = SECOND_NS

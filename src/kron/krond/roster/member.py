@@ -7,15 +7,11 @@ from kron.engine.actions import Outcome, Settle, SettleMany
 from kron.engine.job import Job
 from kron.engine.ledger import Ledger
 from kron.jobs.entry import Entry
-from kron.krond.run import PendingRun, Run
+from kron.krond.roster.run import Leftover, PendingRun, Run
 from kron.krond.state.past import Past
 from kron.krond.state.record import Ended, JobState
 from kron.krond.state.writeback import WriteBack
 from kron.runtime.tracked import Moment, TrackedJob
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kron.krond.leftovers import Leftover
 
 
 class HostMember(TrackedJob[PendingRun]):

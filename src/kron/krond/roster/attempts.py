@@ -15,7 +15,7 @@ from kron.krond.state.record import RETRIED, Ended, RunRecord
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kron.krond.run import Run
+    from kron.krond.roster.run import Run
     from kron.krond.state.past import Past
 
 LONGEST_DELAY_NS = 3_600 * SECOND_NS

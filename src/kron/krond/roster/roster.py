@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kron.jobs.entry import Entry, find_entry
-from kron.krond.member import HostMember
+from kron.krond.roster.member import HostMember
 from kron.runtime.roster import Roster
 
 

@@ -13,7 +13,7 @@ from kron.core.duration import SECOND_NS, format_duration
 from kron.core.instant import to_text
 from kron.krond.host import Host
 from kron.krond.loop.timers import Timer
-from kron.krond.pause import Pause
+from kron.krond.pauses.pause import Pause
 
 PLAUSIBLE_S = 3 * 3600
 """A jump by no more than this is believed at once."""
