@@ -31,13 +31,10 @@ HEAVY = {
     *(
         TESTS / "krond" / f"test_{name}.py"
         for name in (
-            "adoption",
             "boot_kill",
             "cgroups",
             "check",
-            "children",
             "commands",
-            "concurrency",
             "configuration",
             "daemon",
             "disk",
@@ -53,7 +50,6 @@ HEAVY = {
             "service",
             "source_cron",
             "start_up",
-            "starter",
             "state_across",
             "surroundings",
             "systemd",
@@ -65,6 +61,10 @@ HEAVY = {
     TESTS / "krond/output/test_output_command.py",
     TESTS / "krond/pauses/test_clock_changes.py",
     TESTS / "krond/process/test_drop.py",
+    TESTS / "krond/runs/test_adoption.py",
+    TESTS / "krond/runs/test_children.py",
+    TESTS / "krond/runs/test_concurrency.py",
+    TESTS / "krond/runs/test_starter.py",
     TESTS / "krond/state/test_faults.py",
     TESTS / "krond/state/test_power.py",
     TESTS / "runtime/test_simulation.py",

@@ -27,8 +27,8 @@ from kron.krond.control.server import CONNECTIONS
 from kron.krond.control.wire import REQUEST_BYTES, parse_request
 from kron.krond.daemon import Daemon
 from kron.krond.program import EXIT_CODES, KROND
+from kron.krond.runs.shortage import FIRST_RETRY_NS, LONGEST_RETRY_NS
 from kron.krond.settings import OnStop
-from kron.krond.shortage import FIRST_RETRY_NS, LONGEST_RETRY_NS
 from kron.krontab.program import KRONTAB
 from kron.runtime import DEFAULT_SLACK_S
 

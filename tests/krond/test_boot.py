@@ -17,7 +17,7 @@ from kron.engine.recovery import UNKNOWN_RESULT
 from kron.krond.boot import FILE
 from kron.krond.control.requests import job_status
 from kron.krond.process.processes import Processes
-from kron.krond.starter import ProcessStarter
+from kron.krond.runs.starter import ProcessStarter
 from tests.krond.clockwork import LASTING, QUICK, Clockwork
 from tests.krond.host import Host, in_boot
 from tests.krond.process.expected import needs_root

@@ -23,7 +23,7 @@ from kron.core.errors import KronError
 from kron.core.instant import to_text
 from kron.engine.recovery import UNKNOWN_RESULT
 from kron.krond.program import PERSISTENCE, STATE
-from kron.krond.starter import DISK
+from kron.krond.runs.starter import DISK
 from kron.logs.event import Level
 from tests.krond import load
 from tests.krond.disk import Ext4, ext4, fill, tmpfs

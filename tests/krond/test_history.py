@@ -18,7 +18,7 @@ import pytest
 
 from kron.krond.control.client import ControlError
 from kron.krond.history.database import DATABASE
-from kron.krond.supervisor import UNSEEN
+from kron.krond.runs.supervisor import UNSEEN
 from tests.krond.commands import (
     HOLDS,
     NEVER,

@@ -13,7 +13,6 @@ from kron.core.errors import KronError
 from kron.engine.actions import Outcome
 from kron.jobs.configuration import Configuration, ConfigurationError
 from kron.krond.background import redirect_output
-from kron.krond.catch_up import CatchUp
 from kron.krond.control.requests import Requests
 from kron.krond.control.server import ControlServer
 from kron.krond.enrolment import NOT_STARTED, HostEnrolment
@@ -31,12 +30,13 @@ from kron.krond.roster.attempts import following
 from kron.krond.roster.member import HostMember
 from kron.krond.roster.roster import HostRoster
 from kron.krond.roster.run import Leftover, PendingRun, Run
+from kron.krond.runs.catch_up import CatchUp
+from kron.krond.runs.starter import ProcessStarter
+from kron.krond.runs.supervisor import Supervisor
 from kron.krond.settings import KrondSettings, OnStop
-from kron.krond.starter import ProcessStarter
 from kron.krond.state.errors import PersistenceError, StateLost
 from kron.krond.state.record import RETRIED, Ended
 from kron.krond.state.writeback import WriteBack
-from kron.krond.supervisor import Supervisor
 from kron.krond.upgrade.handover import Handover
 from kron.krond.upgrade.upgrade import Upgrade
 from kron.logs.announcer import JournalAnnouncer

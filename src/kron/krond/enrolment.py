@@ -27,12 +27,12 @@ from kron.krond.roster.attempts import resumed
 from kron.krond.roster.member import HostMember
 from kron.krond.roster.roster import HostRoster
 from kron.krond.roster.run import PendingRun
-from kron.krond.starter import ProcessStarter
+from kron.krond.runs.starter import ProcessStarter
+from kron.krond.runs.supervisor import UNSEEN, Supervisor, log_end
 from kron.krond.state.errors import StateCorrupt
 from kron.krond.state.record import Ended, JobState
 from kron.krond.state.store import file_name
 from kron.krond.state.writeback import WriteBack
-from kron.krond.supervisor import UNSEEN, Supervisor, log_end
 from kron.krond.upgrade.handover import Handover
 from kron.logs.event import Event
 from kron.runtime.scheduler import Scheduler

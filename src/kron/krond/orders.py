@@ -11,7 +11,7 @@ from kron.krond.removed import RemovedStates
 from kron.krond.roster.member import HostMember
 from kron.krond.roster.roster import HostRoster
 from kron.krond.roster.run import PendingRun
-from kron.krond.starter import ProcessStarter
+from kron.krond.runs.starter import ProcessStarter
 from kron.krond.state.record import Ended
 from kron.krond.state.writeback import WriteBack
 from kron.runtime.scheduler import Scheduler

@@ -11,7 +11,7 @@ import pytest
 
 from kron.krond.control.client import ControlError
 from kron.krond.history.database import DATABASE
-from kron.krond.starter import ROOM
+from kron.krond.runs.starter import ROOM
 from tests.krond.children import (
     AT_ONCE_S,
     NEVER,

@@ -17,8 +17,8 @@ from kron.core.instant import to_text
 from kron.krond.control.requests import job_status
 from kron.krond.enrolment import NOT_STARTED
 from kron.krond.roster.run import PendingRun
-from kron.krond.slots import Slots
-from kron.krond.starter import SLOT
+from kron.krond.runs.slots import Slots
+from kron.krond.runs.starter import SLOT
 from kron.krond.state.record import RunRecord
 from kron.krond.state.store import file_name
 from tests.krond.clockwork import LASTING, QUICK, Clockwork

@@ -7,9 +7,9 @@ from kron.engine.actions import Outcome
 from kron.krond.host import Host
 from kron.krond.roster.attempts import Attempt
 from kron.krond.roster.member import HostMember
+from kron.krond.runs.supervisor import log_end
 from kron.krond.state.record import Ended, RunRecord
 from kron.krond.state.writeback import WriteBack
-from kron.krond.supervisor import log_end
 from kron.logs.event import Event
 
 

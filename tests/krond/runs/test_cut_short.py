@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.krond.children import NEVER, Family
-from tests.krond.test_adoption import UNSEEN
+from tests.krond.runs.test_adoption import UNSEEN
 
 pytestmark = pytest.mark.heavy
 

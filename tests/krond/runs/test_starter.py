@@ -20,8 +20,8 @@ from kron.core.duration import SECOND_NS
 from kron.core.instant import from_text
 from kron.krond.control.requests import job_status
 from kron.krond.process.failure import StartError
-from kron.krond.shortage import FIRST_RETRY_NS, LONGEST_RETRY_NS
-from kron.krond.starter import SLOT
+from kron.krond.runs.shortage import FIRST_RETRY_NS, LONGEST_RETRY_NS
+from kron.krond.runs.starter import SLOT
 from kron.logs.event import Level
 from tests.krond.clockwork import LASTING, QUICK, Clockwork
 from tests.krond.host import Host

@@ -18,10 +18,6 @@ from kron.core.policy import Concurrency
 from kron.engine.actions import Outcome
 from kron.engine.ledger import Intent
 from kron.engine.recovery import Conclude, Sighting
-from kron.krond.catch_up import CatchUp
-from kron.krond.conclusions import Conclusions
-from kron.krond.evidence import Search
-from kron.krond.fresh_runs import FreshRuns
 from kron.krond.host import Host
 from kron.krond.loop.work import Work
 from kron.krond.pauses.clock_hold import ClockHold
@@ -29,12 +25,16 @@ from kron.krond.process.failure import StartError
 from kron.krond.roster.attempts import Attempt
 from kron.krond.roster.member import HostMember
 from kron.krond.roster.run import Leftover, PendingRun, Run
-from kron.krond.shortage import Shortage
-from kron.krond.slots import Slots
+from kron.krond.runs.catch_up import CatchUp
+from kron.krond.runs.conclusions import Conclusions
+from kron.krond.runs.evidence import Search
+from kron.krond.runs.fresh_runs import FreshRuns
+from kron.krond.runs.shortage import Shortage
+from kron.krond.runs.slots import Slots
+from kron.krond.runs.supervisor import Supervisor
 from kron.krond.state.errors import PersistenceError
 from kron.krond.state.record import Ended, RunRecord
 from kron.krond.state.writeback import WriteBack
-from kron.krond.supervisor import Supervisor
 from kron.logs.event import Component, Event, Level
 
 SLOT = "a slot: as many runs as --max-running allows are going on"

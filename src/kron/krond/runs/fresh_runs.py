@@ -13,10 +13,10 @@ from kron.core.instant import optional_text
 from kron.krond.host import Host
 from kron.krond.roster.member import HostMember
 from kron.krond.roster.run import Run
+from kron.krond.runs.supervisor import Supervisor
 from kron.krond.state.errors import PersistenceError
 from kron.krond.state.record import RunRecord
 from kron.krond.state.writeback import WriteBack
-from kron.krond.supervisor import Supervisor
 from kron.logs.event import Event, Level
 
 STORED_AFTER_NS = SECOND_NS
