@@ -31,7 +31,6 @@ HEAVY = {
     *(
         TESTS / "krond" / f"test_{name}.py"
         for name in (
-            "boot_kill",
             "cgroups",
             "check",
             "commands",
@@ -56,6 +55,7 @@ HEAVY = {
             "upgrade",
         )
     ),
+    TESTS / "krond/enrolment/test_boot_kill.py",
     TESTS / "krond/output/test_finding.py",
     TESTS / "krond/output/test_keeping.py",
     TESTS / "krond/output/test_output_command.py",

@@ -12,7 +12,7 @@ from kron.engine import recovery
 from kron.engine.ledger import Intent, Ledger
 from kron.engine.recovery import Recovery, Restart
 from kron.engine.step import latest_start_s
-from kron.krond import enrolment
+from kron.krond.enrolment import enrolment
 from kron.krond.roster.member import HostMember
 from kron.krond.roster.run import PendingRun
 from kron.krond.runs.evidence import Search

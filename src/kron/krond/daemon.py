@@ -15,7 +15,8 @@ from kron.jobs.configuration import Configuration, ConfigurationError
 from kron.krond.background import redirect_output
 from kron.krond.control.requests import Requests
 from kron.krond.control.server import ControlServer
-from kron.krond.enrolment import NOT_STARTED, HostEnrolment
+from kron.krond.enrolment.enrolment import NOT_STARTED, HostEnrolment
+from kron.krond.enrolment.removed import RemovedStates
 from kron.krond.host import Host
 from kron.krond.loop.notify import Notifier
 from kron.krond.loop.signals import Signals
@@ -25,7 +26,6 @@ from kron.krond.pauses.clock_hold import ClockHold
 from kron.krond.pauses.outage import Outage
 from kron.krond.pauses.pause import Pauses
 from kron.krond.reading import log_read
-from kron.krond.removed import RemovedStates
 from kron.krond.roster.attempts import following
 from kron.krond.roster.member import HostMember
 from kron.krond.roster.roster import HostRoster

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from kron.core.duration import SECOND_NS
 from kron.core.errors import Code, KronError
 from kron.engine.actions import Outcome
-from kron.krond.removed import RemovedStates
+from kron.krond.enrolment.removed import RemovedStates
 from kron.krond.roster.member import HostMember
 from kron.krond.roster.roster import HostRoster
 from kron.krond.roster.run import PendingRun

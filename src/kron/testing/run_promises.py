@@ -8,7 +8,7 @@ from kron.core.duration import SECOND_NS
 from kron.core.instant import to_text
 from kron.engine.actions import Outcome
 from kron.jobs.task import DEFAULT_GRACE_NS
-from kron.krond.enrolment import NOT_STARTED
+from kron.krond.enrolment.enrolment import NOT_STARTED
 from kron.testing.life import Life
 from kron.testing.world import Kept, Seen, World
 

@@ -13,7 +13,7 @@ import pytest
 
 from kron.engine.actions import REPLACED
 from kron.krond.control.requests import job_status
-from kron.krond.enrolment import REMOVED
+from kron.krond.enrolment.enrolment import REMOVED
 from kron.krond.history.reader import Selection, open_history
 from kron.krond.process.failure import StartError
 from kron.krond.state.record import Ended, attempt_of

@@ -15,7 +15,7 @@ import pytest
 from kron.core.errors import KronError
 from kron.core.instant import to_text
 from kron.krond.control.requests import job_status
-from kron.krond.enrolment import NOT_STARTED
+from kron.krond.enrolment.enrolment import NOT_STARTED
 from kron.krond.roster.run import PendingRun
 from kron.krond.runs.slots import Slots
 from kron.krond.runs.starter import SLOT

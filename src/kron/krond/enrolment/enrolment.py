@@ -19,10 +19,10 @@ from kron.engine.actions import Outcome
 from kron.jobs.configuration import Configuration
 from kron.jobs.entry import Entry
 from kron.jobs.task import Task
-from kron.krond.boot import Boot
+from kron.krond.enrolment.boot import Boot
+from kron.krond.enrolment.removed import RemovedStates
 from kron.krond.host import Host
 from kron.krond.pauses.clock_hold import ClockHold
-from kron.krond.removed import RemovedStates
 from kron.krond.roster.attempts import resumed
 from kron.krond.roster.member import HostMember
 from kron.krond.roster.roster import HostRoster

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kron.krond.boot import FILE
+from kron.krond.enrolment.boot import FILE
 from tests.krond.fault import DUE_S, Fault, FaultyHost, Ran, Server
 from tests.soak import SOAK
 

@@ -14,8 +14,8 @@ import pytest
 from kron.core.duration import SECOND_NS
 from kron.core.instant import from_text, to_text
 from kron.engine.recovery import UNKNOWN_RESULT
-from kron.krond.boot import FILE
 from kron.krond.control.requests import job_status
+from kron.krond.enrolment.boot import FILE
 from kron.krond.process.processes import Processes
 from kron.krond.runs.starter import ProcessStarter
 from tests.krond.clockwork import LASTING, QUICK, Clockwork
@@ -241,7 +241,7 @@ def test_a_boot_that_was_not_served_to_the_end_is_looked_at_again(
         raise Killed
 
     with monkeypatch.context() as context:
-        context.setattr("kron.krond.enrolment.HostEnrolment._enrol", killed)
+        context.setattr("kron.krond.enrolment.enrolment.HostEnrolment._enrol", killed)
         with pytest.raises(Killed):
             host.begin(OTHER, JOB)
     assert host.record()["served"] is False
