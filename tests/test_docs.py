@@ -22,13 +22,13 @@ from kron.engine.job import MAX_OPEN_PERIODS
 from kron.engine.step import MOST_ONE_BY_ONE
 from kron.jobs.document import KEPT_FINDINGS
 from kron.jobs.task import DEFAULT_GRACE_NS
+from kron.krond.configuration.settings import OnStop
 from kron.krond.control.requests import Requests
 from kron.krond.control.server import CONNECTIONS
 from kron.krond.control.wire import REQUEST_BYTES, parse_request
 from kron.krond.daemon import Daemon
 from kron.krond.program import EXIT_CODES, KROND
 from kron.krond.runs.shortage import FIRST_RETRY_NS, LONGEST_RETRY_NS
-from kron.krond.settings import OnStop
 from kron.krontab.program import KRONTAB
 from kron.runtime import DEFAULT_SLACK_S
 

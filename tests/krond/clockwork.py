@@ -17,16 +17,16 @@ from kron.core.duration import SECOND_NS
 from kron.core.instant import from_text, to_text
 from kron.jobs.configuration import Configuration
 from kron.jobs.source import own_access
+from kron.krond.configuration.reading import read_configuration
+from kron.krond.configuration.settings import KrondSettings
 from kron.krond.daemon import Daemon
 from kron.krond.host import Host as KrondHost
 from kron.krond.loop.notify import Notifier
 from kron.krond.loop.timers import Timers
 from kron.krond.process.failure import StartError
 from kron.krond.process.processes import Processes
-from kron.krond.reading import read_configuration
 from kron.krond.roster.member import HostMember
 from kron.krond.roster.run import PendingRun, Run
-from kron.krond.settings import KrondSettings
 from kron.krond.state.store import StateStore
 from kron.krond.surroundings import Surroundings
 from kron.logs.journal import Journal

@@ -20,6 +20,7 @@ from kron.engine.ledger import Ledger
 from kron.jobs.configuration import Configuration
 from kron.jobs.document import Document, read_document
 from kron.jobs.source import own_access
+from kron.krond.configuration.settings import UNLIMITED_RUNS, KrondSettings
 from kron.krond.control.requests import Requests
 from kron.krond.control.server import Connection
 from kron.krond.daemon import Daemon
@@ -28,7 +29,6 @@ from kron.krond.loop.notify import Notifier
 from kron.krond.loop.timers import Timers
 from kron.krond.process.failure import StartError, StartStage, reason
 from kron.krond.roster.run import PendingRun
-from kron.krond.settings import UNLIMITED_RUNS, KrondSettings
 from kron.krond.state.errors import PersistenceError
 from kron.krond.state.past import HISTORY
 from kron.krond.state.record import JobState, RunRecord

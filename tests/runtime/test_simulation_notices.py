@@ -12,13 +12,13 @@ from kron.engine import recovery
 from kron.engine.ledger import Intent, Ledger
 from kron.engine.recovery import Recovery, Restart
 from kron.engine.step import latest_start_s
+from kron.krond.configuration.settings import UNLIMITED_RUNS
 from kron.krond.enrolment import enrolment
 from kron.krond.roster.member import HostMember
 from kron.krond.roster.run import PendingRun
 from kron.krond.runs.evidence import Search
 from kron.krond.runs.starter import ProcessStarter
 from kron.krond.runs.supervisor import Supervisor
-from kron.krond.settings import UNLIMITED_RUNS
 from kron.krond.state.record import RunRecord
 from kron.krond.state.writeback import WriteBack
 from kron.kube.operator.status_writer import StatusWriter

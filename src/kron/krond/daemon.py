@@ -13,6 +13,8 @@ from kron.core.errors import KronError
 from kron.engine.actions import Outcome
 from kron.jobs.configuration import Configuration, ConfigurationError
 from kron.krond.background import redirect_output
+from kron.krond.configuration.reading import log_read
+from kron.krond.configuration.settings import KrondSettings, OnStop
 from kron.krond.control.requests import Requests
 from kron.krond.control.server import ControlServer
 from kron.krond.enrolment.enrolment import NOT_STARTED, HostEnrolment
@@ -25,7 +27,6 @@ from kron.krond.orders import Orders
 from kron.krond.pauses.clock_hold import ClockHold
 from kron.krond.pauses.outage import Outage
 from kron.krond.pauses.pause import Pauses
-from kron.krond.reading import log_read
 from kron.krond.roster.attempts import following
 from kron.krond.roster.member import HostMember
 from kron.krond.roster.roster import HostRoster
@@ -33,7 +34,6 @@ from kron.krond.roster.run import Leftover, PendingRun, Run
 from kron.krond.runs.catch_up import CatchUp
 from kron.krond.runs.starter import ProcessStarter
 from kron.krond.runs.supervisor import Supervisor
-from kron.krond.settings import KrondSettings, OnStop
 from kron.krond.state.errors import PersistenceError, StateLost
 from kron.krond.state.record import RETRIED, Ended
 from kron.krond.state.writeback import WriteBack

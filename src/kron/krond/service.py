@@ -12,11 +12,16 @@ from kron.console.program import RESTARTED
 from kron.core.errors import Code, KronError
 from kron.jobs.configuration import Configuration
 from kron.krond.background import Background, Foreground
-from kron.krond.cgroup_limits import with_limits_checked
 from kron.krond.cgroups import take_delegated
+from kron.krond.configuration.follower import Follower
+from kron.krond.configuration.reading import (
+    read_configuration,
+    why_nothing_runs,
+    with_limits_checked,
+)
+from kron.krond.configuration.settings import JobSource, KrondSettings
 from kron.krond.control.server import check_socket
 from kron.krond.daemon import Daemon
-from kron.krond.follower import Follower
 from kron.krond.history.writer import History
 from kron.krond.host import Host
 from kron.krond.loop.notify import NAMES, Notifier
@@ -28,8 +33,6 @@ from kron.krond.output.captures import Captures
 from kron.krond.output_dir import note_output_dir
 from kron.krond.process.processes import Processes
 from kron.krond.program import BROKEN, OK, PERSISTENCE, STATE, exit_code
-from kron.krond.reading import read_configuration, why_nothing_runs
-from kron.krond.settings import JobSource, KrondSettings
 from kron.krond.state.lock import lock
 from kron.krond.state.store import StateStore
 from kron.krond.surroundings import Surroundings
@@ -131,7 +134,7 @@ class _Service:
 
                 # With the names to watch in each directory; none: all names.
                 paths = {path: ETC_NAMES if path == "/etc" else () for path in watched()}
-                Follower(host, paths, daemon.reload)
+                Follower(paths, daemon.reload, journal, clock, timers, poller)
             daemon.begin(configuration)
             if settings.log_file:  # else its log is on the terminal
                 self._warning = why_nothing_runs(configuration)

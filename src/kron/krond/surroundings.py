@@ -11,6 +11,7 @@ from contextlib import suppress
 from kron.core.instant import to_datetime, to_text
 from kron.jobs.task import CLEAN_PATH, DEFAULT_SHELL, Destination, Output, Task
 from kron.krond.cgroups import Cgroups
+from kron.krond.configuration.settings import OutputSettings
 from kron.krond.output.captures import Capture, Captures
 from kron.krond.output.names import OutputName, directory_name
 from kron.krond.output.tails import wanted_tail
@@ -23,7 +24,6 @@ from kron.krond.process.launch import Launch, launch
 from kron.krond.process.output import open_output, open_syslog
 from kron.krond.process.processes import HOOK_EVENT
 from kron.krond.roster.run import PendingRun
-from kron.krond.settings import OutputSettings
 
 _OF_A_PERIOD = (b"KRON_PERIOD", b"KRON_CHOSEN", b"KRON_ATTEMPT", HOOK_EVENT)
 _PRIORITIES = {1: "cron.info", 2: "cron.err"}

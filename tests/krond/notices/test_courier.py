@@ -15,6 +15,7 @@ import pytest
 
 from kron.jobs.entry import Entry
 from kron.jobs.line import LineReader
+from kron.krond.configuration.settings import OutputSettings
 from kron.krond.loop.poller import Poller
 from kron.krond.loop.timers import Timers
 from kron.krond.notices import courier
@@ -25,7 +26,6 @@ from kron.krond.output.captures import Captures
 from kron.krond.output.names import OutputName, directory_name
 from kron.krond.output.wire import Closed
 from kron.krond.process.processes import Processes
-from kron.krond.settings import OutputSettings
 from kron.krond.state.directory import Directory
 from kron.krond.state.errors import PersistenceError
 from kron.krond.state.file_replacer import FileReplacer

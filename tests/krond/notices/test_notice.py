@@ -12,12 +12,12 @@ from kron.jobs.entry import Entry
 from kron.jobs.hooks import Happening, Hooks, Mail, MailOn
 from kron.jobs.line import LineReader
 from kron.jobs.task import Destination
+from kron.krond.configuration.settings import OutputSettings
 from kron.krond.notices.message import message_of
 from kron.krond.notices.notice import Channel, Notice, notices_of_end, notices_of_start
 from kron.krond.notices.ping import ping_of
 from kron.krond.notices.spool import Spool
 from kron.krond.output.wire import Closed
-from kron.krond.settings import OutputSettings
 from kron.krond.state.directory import Directory
 from kron.krond.state.errors import StateCorrupt
 from kron.krond.state.record import Ended, RunRecord

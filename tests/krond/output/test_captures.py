@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from kron.core.duration import SECOND_NS
+from kron.krond.configuration.settings import OutputSettings
 from kron.krond.loop.poller import Poller
 from kron.krond.loop.timers import Timers
 from kron.krond.output import captures
@@ -25,7 +26,6 @@ from kron.krond.output.captures import (
 )
 from kron.krond.output.wire import Delivery, Sink, Stream
 from kron.krond.process.processes import Processes
-from kron.krond.settings import OutputSettings
 from kron.krond.state.record import Ended
 from kron.logs.journal import Journal
 from kron.testing.clock import FakeClock

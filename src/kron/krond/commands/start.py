@@ -19,9 +19,7 @@ from kron.console.parser import (
 from kron.console.terminal import Terminal
 from kron.core.duration import SECOND_NS, format_duration
 from kron.core.errors import Code, KronError, visible
-from kron.krond.notices.mailer import sendmail
-from kron.krond.output_dir import add_output_dir, check_apart, output_dir_of
-from kron.krond.settings import (
+from kron.krond.configuration.settings import (
     DEFAULT_CLOCK_HOLD_S,
     UNLIMITED_RUNS,
     JobSource,
@@ -29,6 +27,8 @@ from kron.krond.settings import (
     OnStop,
     OutputSettings,
 )
+from kron.krond.notices.mailer import sendmail
+from kron.krond.output_dir import add_output_dir, check_apart, output_dir_of
 from kron.krond.state_dir import LOG_NAME, OUTPUT_NAME, add_state_dir, state_dir_of
 from kron.krond.upgrade.handover import CHECK, Handover
 from kron.logs.event import Level

@@ -9,11 +9,11 @@ import kron
 from kron.core.errors import Code, KronError, did_you_mean, quoted
 from kron.core.instant import optional_text, to_text
 from kron.jobs.task import Task
+from kron.krond.configuration.settings import UNLIMITED_RUNS, OnStop, OutputSettings
 from kron.krond.control.server import AWAITING, Connection, ControlServer, refusal
 from kron.krond.result import signal_name
 from kron.krond.roster.member import HostMember
 from kron.krond.roster.run import Stage
-from kron.krond.settings import UNLIMITED_RUNS, OnStop, OutputSettings
 from kron.krond.state.errors import StateLost
 from kron.krond.state.fields import optional_timestamp, record_to_json
 from kron.krond.state.past import COLUMNS

@@ -5,9 +5,9 @@ from __future__ import annotations
 import socket
 from array import array
 
+from kron.krond.configuration.settings import OutputSettings
 from kron.krond.output.wire import LONGEST, MOST_DESCRIPTORS, Delivery
 from kron.krond.process.sidecar import spawn_sidecar
-from kron.krond.settings import OutputSettings
 from kron.krond.upgrade.handover import HeldCollector
 
 TYPE_CHECKING = False

@@ -11,12 +11,12 @@ import os
 from collections.abc import Callable
 
 from kron.jobs.task import Destination, Task
+from kron.krond.configuration.settings import OutputSettings
 from kron.krond.output.directory import open_for_reading, opened_directory
 from kron.krond.output.layout import read_tail
 from kron.krond.output.names import directory_name
 from kron.krond.output.reader import is_open, kept_outputs
 from kron.krond.output.wire import UNKNOWN, Closed
-from kron.krond.settings import OutputSettings
 
 HOOK_BYTES = 10_000
 MAIL_BYTES = 32_000

@@ -12,10 +12,9 @@ import os
 import kron
 from kron.core.errors import Code, KronError
 from kron.core.frozen import Frozen
-from kron.krond.cgroup_limits import with_limits_checked
+from kron.krond.configuration.reading import read_configuration, with_limits_checked
+from kron.krond.configuration.settings import KrondSettings
 from kron.krond.control.server import check_socket
-from kron.krond.reading import read_configuration
-from kron.krond.settings import KrondSettings
 from kron.krond.state.directory import Directory
 from kron.krond.state.store import RUNS, read_states
 from kron.krond.upgrade.handover import FORMAT

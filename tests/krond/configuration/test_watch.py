@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kron.krond.watch import Watch
+from kron.krond.configuration.watch import Watch
 
 SOON_S = 5.0  # only a failing test waits as long
 

@@ -6,9 +6,11 @@ import select
 from collections.abc import Callable, Collection, Mapping
 
 from kron.core.duration import SECOND_NS
-from kron.krond.host import Host
-from kron.krond.loop.timers import Timer
-from kron.krond.watch import Watch
+from kron.krond.configuration.watch import Watch
+from kron.krond.loop.poller import Poller
+from kron.krond.loop.timers import Timer, Timers
+from kron.logs.journal import Journal
+from kron.waking.clock import Clock
 
 QUIET_NS = SECOND_NS
 """How long an edit may take: several files, or one that is written in steps."""
@@ -20,21 +22,26 @@ class Follower:
 
     def __init__(
         self,
-        host: Host,
         directories: Mapping[str, Collection[str]],
         reload: Callable[[], object],
+        journal: Journal,
+        clock: Clock,
+        timers: Timers,
+        poller: Poller,
     ) -> None:
-        self._host = host
         self._directories = directories
         self._reload = reload
+        self._journal = journal
+        self._clock = clock
+        self._timers = timers
         self._timer: Timer | None = None
         try:
             self._watch = Watch()
         except OSError as error:
-            host.journal.error("watch", f"{error.strerror}: {_FIX}")
+            journal.error("watch", f"{error.strerror}: {_FIX}")
             return
         self._look()
-        host.poller.add(self._watch.fileno(), select.EPOLLIN, self._look)
+        poller.add(self._watch.fileno(), select.EPOLLIN, self._look)
 
     def _look(self, _: int = 0) -> None:
         is_changed = self._watch.read()
@@ -42,10 +49,10 @@ class Follower:
             for directory, names in self._directories.items():
                 self._watch.add(directory, names)
         except OSError as error:
-            self._host.journal.error("watch", f"{error.filename}: {error.strerror}: {_FIX}")
+            self._journal.error("watch", f"{error.filename}: {error.strerror}: {_FIX}")
         if is_changed and not self._timer:
-            due_ns = self._host.clock.monotonic_ns() + QUIET_NS
-            self._timer = self._host.timers.at(due_ns, self._changed)
+            due_ns = self._clock.monotonic_ns() + QUIET_NS
+            self._timer = self._timers.at(due_ns, self._changed)
 
     def _changed(self) -> None:
         self._timer = None
