@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from kron.krond.upgrade.handover import VARIABLE, Handover, HeldCapture, HeldCollector, HeldRun
+from kron.krond.handover import VARIABLE, Handover, HeldCapture, HeldCollector, HeldRun
 from kron.krond.upgrade.trial import Fitness
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from kron.core.instant import from_text
 from kron.krond.commands.check import status_line
-from kron.krond.health import OVERDUE_S, Health, Problem, Scope, Status, examine
+from kron.krond.commands.health import OVERDUE_S, Health, Problem, Scope, Status, examine
 
 NOW = "2026-03-02T12:00:00Z"
 NOW_S = from_text(NOW)

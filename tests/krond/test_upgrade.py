@@ -223,7 +223,7 @@ def endless_program(host: Upgradable) -> None:
 
 
 def other_format(host: Upgradable) -> None:
-    host.install("2.0.0", "import kron.krond.upgrade.handover as handover", "handover.FORMAT = 99")
+    host.install("2.0.0", "import kron.krond.handover as handover", "handover.FORMAT = 99")
 
 
 def open_proofs(host: Upgradable) -> None:

@@ -15,15 +15,16 @@ from kron.jobs.configuration import Configuration, ConfigurationError
 from kron.krond.background import redirect_output
 from kron.krond.configuration.reading import log_read
 from kron.krond.configuration.settings import KrondSettings, OnStop
+from kron.krond.control.orders import Orders
 from kron.krond.control.requests import Requests
 from kron.krond.control.server import ControlServer
 from kron.krond.enrolment.enrolment import NOT_STARTED, HostEnrolment
 from kron.krond.enrolment.removed import RemovedStates
+from kron.krond.handover import Handover
 from kron.krond.host import Host
 from kron.krond.loop.notify import Notifier
 from kron.krond.loop.signals import Signals
 from kron.krond.loop.work import Work
-from kron.krond.orders import Orders
 from kron.krond.pauses.clock_hold import ClockHold
 from kron.krond.pauses.outage import Outage
 from kron.krond.pauses.pause import Pauses
@@ -37,7 +38,6 @@ from kron.krond.runs.supervisor import Supervisor
 from kron.krond.state.errors import PersistenceError, StateLost
 from kron.krond.state.record import RETRIED, Ended
 from kron.krond.state.writeback import WriteBack
-from kron.krond.upgrade.handover import Handover
 from kron.krond.upgrade.upgrade import Upgrade
 from kron.logs.announcer import JournalAnnouncer
 from kron.logs.event import Event, Level

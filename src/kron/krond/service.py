@@ -22,6 +22,8 @@ from kron.krond.configuration.reading import (
 from kron.krond.configuration.settings import JobSource, KrondSettings
 from kron.krond.control.server import check_socket
 from kron.krond.daemon import Daemon
+from kron.krond.directories import note_output_dir
+from kron.krond.handover import Handover
 from kron.krond.history.writer import History
 from kron.krond.host import Host
 from kron.krond.loop.notify import NAMES, Notifier
@@ -30,13 +32,11 @@ from kron.krond.loop.signals import HEARD, Signals
 from kron.krond.loop.timers import Timers
 from kron.krond.notices.notices import Notices
 from kron.krond.output.captures import Captures
-from kron.krond.output_dir import note_output_dir
 from kron.krond.process.processes import Processes
 from kron.krond.program import BROKEN, OK, PERSISTENCE, STATE, exit_code
 from kron.krond.state.lock import lock
 from kron.krond.state.store import StateStore
 from kron.krond.surroundings import Surroundings
-from kron.krond.upgrade.handover import Handover
 from kron.krond.upgrade.successor import initial_environment
 from kron.logs.journal import Journal
 from kron.waking.clock import Clock

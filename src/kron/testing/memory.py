@@ -18,8 +18,8 @@ from kron.engine.job import Job
 from kron.engine.ledger import Intent, Ledger
 from kron.engine.recovery import Conclude, Evidence, Sighting
 from kron.engine.storage import ledger_from_json, ledger_to_json
+from kron.krond.control.orders import FORGOTTEN
 from kron.krond.enrolment.enrolment import REMOVED
-from kron.krond.orders import FORGOTTEN
 from kron.runtime.scheduler import Scheduler
 from kron.runtime.tracked import Pending, TrackedJob
 from kron.testing.life import SLOW_S, FaultKind, Life, Trigger

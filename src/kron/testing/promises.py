@@ -15,8 +15,8 @@ from kron.engine.actions import SUPERSEDED, SUSPENDED, Outcome
 from kron.engine.job import Job
 from kron.engine.ledger import Ledger
 from kron.engine.survey import survey
+from kron.krond.control.orders import FORGOTTEN
 from kron.krond.enrolment.enrolment import REMOVED
-from kron.krond.orders import FORGOTTEN
 from kron.krond.process.failure import StartStage, reason
 from kron.testing.life import (
     MANY_JOBS,

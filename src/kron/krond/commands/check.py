@@ -10,9 +10,9 @@ from kron.console.parser import Parser, UsageError, add_format, whole_seconds
 from kron.console.report import many
 from kron.console.terminal import Terminal
 from kron.core.errors import Code, KronError, quoted, visible
+from kron.krond.commands.health import Health, Problem, Scope, Status, examine
 from kron.krond.control.client import NoAnswer, NotRunning, ask
-from kron.krond.health import Health, Problem, Scope, Status, examine
-from kron.krond.state_dir import add_state_dir, state_dir_of
+from kron.krond.directories import add_state_dir, state_dir_of
 
 DESCRIPTION = """\
 Say in one line whether krond and its jobs are well, in the form that Nagios and its kin read. The

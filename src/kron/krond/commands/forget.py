@@ -7,7 +7,7 @@ from argparse import Namespace
 from kron.console.parser import Parser
 from kron.console.terminal import Terminal
 from kron.krond.control.client import ask
-from kron.krond.state_dir import add_state_dir, state_dir_of
+from kron.krond.directories import add_state_dir, state_dir_of
 
 DESCRIPTION = """\
 Discard the stored state of a job. It starts without a past: nothing from before this moment is

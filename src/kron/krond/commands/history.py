@@ -11,12 +11,11 @@ from kron.console.parser import Parser, add_format, number_up_to, past_moment
 from kron.console.terminal import Terminal
 from kron.core.errors import columns, visible
 from kron.core.instant import to_seconds
+from kron.krond.directories import add_output_dir, add_state_dir, state_dir_of, used_output_dir_of
 from kron.krond.history.reader import OUTCOMES, HistoryReader, Selection, open_history
 from kron.krond.output.reader import KeptOutputs
-from kron.krond.output_dir import add_output_dir, used_output_dir_of
 from kron.krond.result import result_text
 from kron.krond.state.record import RETRIED
-from kron.krond.state_dir import add_state_dir, state_dir_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,11 +11,10 @@ from kron.console.parser import Parser, number_up_to
 from kron.console.terminal import Terminal
 from kron.core.errors import Code, KronError, quoted, visible
 from kron.krond.control.client import ControlError, NoAnswer, NotRunning, ask_status
+from kron.krond.directories import add_output_dir, add_state_dir, state_dir_of, used_output_dir_of
 from kron.krond.output.names import directory_name
 from kron.krond.output.reader import POLL_S, KeptOutput, directories_of, kept_outputs, pieces
-from kron.krond.output_dir import add_output_dir, used_output_dir_of
 from kron.krond.state.record import RETRIED
-from kron.krond.state_dir import add_state_dir, state_dir_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

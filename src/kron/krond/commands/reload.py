@@ -8,7 +8,7 @@ from kron.console.parser import Parser
 from kron.console.report import many
 from kron.console.terminal import Terminal
 from kron.krond.control.client import ask
-from kron.krond.state_dir import add_state_dir, state_dir_of
+from kron.krond.directories import add_state_dir, state_dir_of
 
 DESCRIPTION = """\
 Make the daemon read its configuration again. If it has an error, the daemon refuses all of it and

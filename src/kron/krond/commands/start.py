@@ -27,10 +27,17 @@ from kron.krond.configuration.settings import (
     OnStop,
     OutputSettings,
 )
+from kron.krond.directories import (
+    LOG_NAME,
+    OUTPUT_NAME,
+    add_output_dir,
+    add_state_dir,
+    check_apart,
+    output_dir_of,
+    state_dir_of,
+)
+from kron.krond.handover import CHECK, Handover
 from kron.krond.notices.mailer import sendmail
-from kron.krond.output_dir import add_output_dir, check_apart, output_dir_of
-from kron.krond.state_dir import LOG_NAME, OUTPUT_NAME, add_state_dir, state_dir_of
-from kron.krond.upgrade.handover import CHECK, Handover
 from kron.logs.event import Level
 from kron.logs.writer import Format
 from kron.runtime import DEFAULT_SLACK_S

@@ -12,8 +12,8 @@ from kron.console.report import many
 from kron.console.terminal import Terminal
 from kron.core.instant import from_text
 from kron.krond.control.client import ask_status
+from kron.krond.directories import add_state_dir, state_dir_of
 from kron.krond.result import result_in_words
-from kron.krond.state_dir import add_state_dir, state_dir_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from kron.console.report import many
 from kron.console.terminal import Terminal
 from kron.krond.configuration.settings import OnStop
 from kron.krond.control.client import ask
+from kron.krond.directories import add_state_dir, state_dir_of
 from kron.krond.state.owner import running_pid
-from kron.krond.state_dir import add_state_dir, state_dir_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from kron.core.errors import Code, KronError, quoted, visible
-from kron.krond.control.wire import SOCKET_NAME, excerpt
+from kron.krond.control.wire import excerpt
+from kron.krond.state.owner import SOCKET_NAME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from kron.core.instant import optional_text, to_text
 from kron.jobs.task import Task
 from kron.krond.configuration.settings import UNLIMITED_RUNS, OnStop, OutputSettings
 from kron.krond.control.server import AWAITING, Connection, ControlServer, refusal
+from kron.krond.handover import Handover
 from kron.krond.result import signal_name
 from kron.krond.roster.member import HostMember
 from kron.krond.roster.run import Stage
@@ -18,8 +19,6 @@ from kron.krond.state.errors import StateLost
 from kron.krond.state.fields import optional_timestamp, record_to_json
 from kron.krond.state.past import COLUMNS
 from kron.krond.state.record import Ended
-from kron.krond.upgrade.handover import Handover
-from kron.krond.upgrade.upgrade import UPGRADE
 from kron.logs.timestamp import timestamp_text
 
 TYPE_CHECKING = False
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
     """None: the answer comes later."""
 
 
+UPGRADE = "upgrade"
+"""What a client waits for that has asked for one."""
 UNKNOWN_END = "krond was upgraded meanwhile, and does not know how the run ended"
 SEE_HISTORY = "krond history shows it, if it has ended"
 

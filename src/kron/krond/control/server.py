@@ -17,8 +17,9 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from kron.core.errors import Code, KronError
-from kron.krond.control.wire import FORM, REQUEST_BYTES, SOCKET_NAME, excerpt, parse_request
+from kron.krond.control.wire import FORM, REQUEST_BYTES, excerpt, parse_request
 from kron.krond.loop.poller import Poller
+from kron.krond.state.owner import SOCKET_NAME
 
 Message = dict[str, object]
 Handler = Callable[[Message, "Connection"], Message | None]

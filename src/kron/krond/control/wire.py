@@ -1,11 +1,10 @@
-"""The protocol of the control socket: its name, its limit, and how a request is read."""
+"""The protocol of the control socket: its limit, and how a request is read."""
 
 from __future__ import annotations
 
 from kron.core.errors import quoted
 from kron.krond.strict_json import StrictJsonError, parse_json
 
-SOCKET_NAME = "control.sock"
 REQUEST_BYTES = 65_536
 """The longest request that krond reads, its line break not counted."""
 

@@ -21,6 +21,7 @@ from kron.jobs.entry import Entry
 from kron.jobs.task import Task
 from kron.krond.enrolment.boot import Boot
 from kron.krond.enrolment.removed import RemovedStates
+from kron.krond.handover import Handover
 from kron.krond.host import Host
 from kron.krond.pauses.clock_hold import ClockHold
 from kron.krond.roster.attempts import resumed
@@ -33,7 +34,6 @@ from kron.krond.state.errors import StateCorrupt
 from kron.krond.state.record import Ended, JobState
 from kron.krond.state.store import file_name
 from kron.krond.state.writeback import WriteBack
-from kron.krond.upgrade.handover import Handover
 from kron.logs.event import Event
 from kron.runtime.scheduler import Scheduler
 from kron.waking.queue import AT_ONCE

@@ -21,6 +21,7 @@ from errno import EAGAIN, EMFILE, ENOBUFS, ENOMEM, ETOOMANYREFS
 from kron.console.report import many
 from kron.core.duration import SECOND_NS
 from kron.krond.configuration.settings import OutputSettings
+from kron.krond.handover import HeldCapture, HeldCollector
 from kron.krond.loop.poller import Poller
 from kron.krond.loop.timers import Backoff, Timer, Timers
 from kron.krond.output.collector_process import CollectorProcess
@@ -29,7 +30,6 @@ from kron.krond.output.wire import LONGEST, Closed, Delivery, Report, unpacked_r
 from kron.krond.process.failure import NotStarted
 from kron.krond.process.processes import Processes
 from kron.krond.state.record import Ended
-from kron.krond.upgrade.handover import HeldCapture, HeldCollector
 from kron.logs.event import Component, Event, Level
 from kron.logs.journal import Journal
 from kron.waking.clock import Clock

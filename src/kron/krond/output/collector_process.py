@@ -6,9 +6,9 @@ import socket
 from array import array
 
 from kron.krond.configuration.settings import OutputSettings
+from kron.krond.handover import HeldCollector
 from kron.krond.output.wire import LONGEST, MOST_DESCRIPTORS, Delivery
 from kron.krond.process.sidecar import spawn_sidecar
-from kron.krond.upgrade.handover import HeldCollector
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from kron.core.duration import SECOND_NS, format_duration
 from kron.core.instant import optional_text
 from kron.jobs.entry import Entry
+from kron.krond.handover import HeldRun
 from kron.krond.host import Host
 from kron.krond.process.cgroup import NO_USAGE, Usage, is_watched_populated
 from kron.krond.result import signal_name
@@ -22,7 +23,6 @@ from kron.krond.roster.member import HostMember
 from kron.krond.roster.run import Leftover, Run, Stage
 from kron.krond.runs.leftovers import Leftovers
 from kron.krond.state.record import Ended, RunRecord
-from kron.krond.upgrade.handover import HeldRun
 from kron.logs.event import Component, Event, Level
 from kron.logs.journal import Journal
 

@@ -13,8 +13,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+from kron.krond.handover import CHECK, FORMAT, VARIABLE, Handover
 from kron.krond.process.child import seal, sources, spawn
-from kron.krond.upgrade.handover import CHECK, FORMAT, VARIABLE, Handover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from kron.core.frozen import Frozen
 from kron.krond.configuration.reading import read_configuration, with_limits_checked
 from kron.krond.configuration.settings import KrondSettings
 from kron.krond.control.server import check_socket
+from kron.krond.handover import FORMAT
 from kron.krond.state.directory import Directory
 from kron.krond.state.store import RUNS, read_states
-from kron.krond.upgrade.handover import FORMAT
 
 
 class Fitness(Frozen):

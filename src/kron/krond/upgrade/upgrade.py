@@ -20,6 +20,7 @@ from kron.core.duration import SECOND_NS, format_duration
 from kron.core.errors import Code, KronError, visible
 from kron.core.frozen import Frozen
 from kron.krond.control.server import Connection, ControlServer, refusal
+from kron.krond.handover import Handover, HeldRun
 from kron.krond.host import Host
 from kron.krond.loop.notify import Notifier
 from kron.krond.loop.signals import HEARD, Signals
@@ -27,7 +28,6 @@ from kron.krond.loop.timers import Timer
 from kron.krond.loop.work import Work
 from kron.krond.pauses.pause import Pauses
 from kron.krond.process.failure import NotStarted
-from kron.krond.upgrade.handover import Handover, HeldRun
 from kron.krond.upgrade.successor import Successor, end_trial, said_in
 from kron.krond.upgrade.trial import Fitness
 from kron.logs.event import Event, Level
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from kron.krond.daemon import Daemon
 
-UPGRADE = "upgrade"
-"""What a client waits for that has asked for one."""
 PATIENCE_NS = 60 * SECOND_NS
 """How long the new program may take to read the configuration and the state."""
 GIVEN_UP = "a manual run that waits is given up for an upgrade of krond"

@@ -1,4 +1,4 @@
-"""The directory in which a krond keeps the outputs of runs."""
+"""The directories of a krond, as its commands name and find them: of its state, and of outputs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,28 @@ from contextlib import suppress
 from kron.console.parser import UsageError, path
 from kron.core.errors import Code
 
-SYSTEM_DIRECTORY = "/var/log/krond"
+STATE_DIR = "/var/lib/krond"
+OUTPUT_DIR = "/var/log/krond"
+LOG_NAME = "krond.log"
+OUTPUT_NAME = "krond.out"
 NOTE = "output-dir"
 """The file in a state directory that names the output directory of its krond, as a line."""
 _LONGEST = 4_096
 _ITSELF = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def add_state_dir(parser: _ActionsContainer) -> None:
+    parser.add_argument(
+        "--state-dir",
+        type=path,
+        metavar="DIR",
+        help="the state directory of the krond; "
+        f"default: {STATE_DIR} for root, ~/.local/state/krond for others",
+    )
+
+
+def state_dir_of(arguments: Namespace) -> str:
+    return os.path.abspath(arguments.state_dir or _default(STATE_DIR, "krond"))  # noqa: PTH100
 
 
 def add_output_dir(parser: _ActionsContainer) -> None:
@@ -22,12 +39,13 @@ def add_output_dir(parser: _ActionsContainer) -> None:
         type=path,
         metavar="DIR",
         help="the directory with the outputs of runs; "
-        f"default: {SYSTEM_DIRECTORY} for root, ~/.local/state/log/krond for others",
+        f"default: {OUTPUT_DIR} for root, ~/.local/state/log/krond for others",
     )
 
 
 def output_dir_of(arguments: Namespace) -> str:
-    return _resolved(os.path.abspath(arguments.output_dir or _default()))  # noqa: PTH100
+    named = arguments.output_dir or _default(OUTPUT_DIR, "log/krond")
+    return _resolved(os.path.abspath(named))  # noqa: PTH100
 
 
 def used_output_dir_of(arguments: Namespace, state_dir: str) -> str:
@@ -79,8 +97,8 @@ def _resolved(path: str) -> str:
     return os.path.realpath(path) if is_trusted and os.path.islink(path) else path  # noqa: PTH114
 
 
-def _default() -> str:
+def _default(of_root: str, name: str) -> str:
     if os.geteuid() == 0:
-        return SYSTEM_DIRECTORY
+        return of_root
     state_home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")  # noqa: PTH111
-    return os.path.join(state_home, "log", "krond")  # noqa: PTH118
+    return os.path.join(state_home, name)  # noqa: PTH118
