@@ -1,1 +1,1 @@
-"""Runs: how one is started, watched, stopped and concluded, and what it may have to wait for."""
+"""Runs: what one waits for, how it is started, watched and stopped, and how it ended."""
