@@ -113,7 +113,7 @@ class Clockwork(Host):
             self.launcher,
             self.clock,
             self.timer,
-            Timers(),
+            Timers(self.clock),
             self.poller,
             Processes(),
         )

@@ -218,7 +218,7 @@ class HostWorld(World):
                 self._launcher,
                 self.clock,
                 self._timer,
-                Timers(),
+                Timers(self.clock),
                 self._poller,
                 self.processes,
             )

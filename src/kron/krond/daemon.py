@@ -344,9 +344,7 @@ class Daemon:
         interval_ns = self._notifier.interval_ns
         if interval_ns is not None:
             self._notifier.watchdog()
-            self._host.timers.at(
-                self._clock.monotonic_ns() + interval_ns, self._keep_watchdog_quiet
-            )
+            self._host.timers.after(interval_ns, self._keep_watchdog_quiet)
 
     def _change(self, configuration: Configuration) -> None:
         log_read(self.journal, configuration)

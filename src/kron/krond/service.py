@@ -106,7 +106,8 @@ class _Service:
                 stack.callback(cgroups.close)
                 controllers = cgroups.controllers
             with_limits_checked(configuration, controllers).checked()
-            clock, timers, poller, processes = Clock(), Timers(), Poller(), Processes()
+            clock, poller, processes = Clock(), Poller(), Processes()
+            timers = Timers(clock)
             captures = Captures(settings.outputs, journal, clock, timers, poller, processes)
             stack.callback(captures.close)
             if handover is not None:
@@ -134,7 +135,7 @@ class _Service:
 
                 # With the names to watch in each directory; none: all names.
                 paths = {path: ETC_NAMES if path == "/etc" else () for path in watched()}
-                Follower(paths, daemon.reload, journal, clock, timers, poller)
+                Follower(paths, daemon.reload, journal, timers, poller)
             daemon.begin(configuration)
             if settings.log_file:  # else its log is on the terminal
                 self._warning = why_nothing_runs(configuration)

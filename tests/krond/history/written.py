@@ -54,7 +54,7 @@ class Written(Logbook):
         self.path = directory / "state"
         self.log = directory / "krond.log"
         self.clock = FakeClock(NOW)
-        self.timers = Timers()
+        self.timers = Timers(self.clock)
         self.directory = Directory.make(str(self.path))
         (self.path / PID_FILE).touch()
         self._journal = Journal(self.clock, str(self.log))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 from kron.krond.loop.timers import Backoff, Timers
+from kron.waking.clock import Clock
 
 
 def test_what_is_due_is_done_in_its_order_and_once() -> None:
-    timers, done = Timers(), list[int]()
+    timers, done = Timers(Clock()), list[int]()
     for due_ns in (3, 1, 2, 4):
         timers.at(due_ns, partial(done.append, due_ns))
     assert timers.next_ns() == 1
@@ -18,7 +19,7 @@ def test_what_is_due_is_done_in_its_order_and_once() -> None:
 
 
 def test_what_a_timer_adds_for_now_is_left_for_the_next_time() -> None:
-    timers, done = Timers(), list[str]()
+    timers, done = Timers(Clock()), list[str]()
 
     def add() -> None:
         timers.at(1, lambda: done.append("later"))
@@ -31,7 +32,7 @@ def test_what_a_timer_adds_for_now_is_left_for_the_next_time() -> None:
 
 
 def test_one_that_is_cancelled_by_another_that_is_due_too_does_nothing() -> None:
-    timers, done = Timers(), list[int]()
+    timers, done = Timers(Clock()), list[int]()
     timers.at(1, timers.at(2, lambda: done.append(2)).cancel)
     last = timers.at(3, lambda: done.append(3))
     timers.fire_due(2)
@@ -42,7 +43,7 @@ def test_one_that_is_cancelled_by_another_that_is_due_too_does_nothing() -> None
 
 
 def test_those_that_are_cancelled_are_never_the_most_of_them() -> None:
-    timers, done = Timers(), list[int]()
+    timers, done = Timers(Clock()), list[int]()
     timers.at(1, lambda: done.append(1))
     week_ns = 7 * 86_400 * 1_000_000_000
     going_on = [timers.at(week_ns + number, partial(done.append, number)) for number in range(10)]

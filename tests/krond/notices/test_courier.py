@@ -46,7 +46,8 @@ class Office(Logbook):
         self.directory = directory
         self.log = directory / "log"
         self.spool = directory / "state" / "notices"
-        self._timers, self._poller, clock = Timers(), Poller(), Clock()
+        self._poller, clock = Poller(), Clock()
+        self._timers = Timers(clock)
         self._clock = clock
         self.state = Directory.make(str(directory / "state"))
         journal = Journal(clock, str(self.log))

@@ -40,7 +40,7 @@ class Loop(Logbook):
         self.log = directory / "krond.log"
         self.outputs = directory / "outputs"
         self.clock = FakeClock("2026-03-01T02:00:00Z")
-        self.timers = Timers()
+        self.timers = Timers(self.clock)
         self.poller = Poller()
         journal = Journal(self.clock, str(self.log))
         rest = (journal, self.clock, self.timers, self.poller, Processes())

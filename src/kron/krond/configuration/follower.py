@@ -10,7 +10,6 @@ from kron.krond.configuration.watch import Watch
 from kron.krond.loop.poller import Poller
 from kron.krond.loop.timers import Timer, Timers
 from kron.logs.journal import Journal
-from kron.waking.clock import Clock
 
 QUIET_NS = SECOND_NS
 """How long an edit may take: several files, or one that is written in steps."""
@@ -25,14 +24,12 @@ class Follower:
         directories: Mapping[str, Collection[str]],
         reload: Callable[[], object],
         journal: Journal,
-        clock: Clock,
         timers: Timers,
         poller: Poller,
     ) -> None:
         self._directories = directories
         self._reload = reload
         self._journal = journal
-        self._clock = clock
         self._timers = timers
         self._timer: Timer | None = None
         try:
@@ -51,8 +48,7 @@ class Follower:
         except OSError as error:
             self._journal.error("watch", f"{error.filename}: {error.strerror}: {_FIX}")
         if is_changed and not self._timer:
-            due_ns = self._clock.monotonic_ns() + QUIET_NS
-            self._timer = self._timers.at(due_ns, self._changed)
+            self._timer = self._timers.after(QUIET_NS, self._changed)
 
     def _changed(self) -> None:
         self._timer = None

@@ -60,9 +60,8 @@ class RemovedStates:
         return ""
 
     def _plan_look(self) -> None:
-        clock = self._host.clock
-        self._offset_ns = clock.offset_ns()
-        self._host.timers.at(clock.monotonic_ns() + DAY_S * SECOND_NS, self._look)
+        self._offset_ns = self._host.clock.offset_ns()
+        self._host.timers.after(DAY_S * SECOND_NS, self._look)
 
     def _look(self) -> None:
         before_ns, self._offset_ns = self._offset_ns, None

@@ -144,7 +144,7 @@ class History:
         """
         self._pasts = [(entry, past) for entry, past in pasts if past.rows != "[]"]
         if self._pasts:
-            self._timer = self._timers.at(self._clock.monotonic_ns(), self._write)
+            self._timer = self._timers.after(0, self._write)
 
     def flush(self) -> None:
         """Write what was added, unless a timer will do that: for another batch, or another try."""
@@ -175,7 +175,7 @@ class History:
         self._timer = None
         delay_ns = 0 if self._attempt() else self._backoff.next_ns()
         if self._is_behind:
-            self._timer = self._timers.at(self._clock.monotonic_ns() + delay_ns, self._write)
+            self._timer = self._timers.after(delay_ns, self._write)
 
     def _attempt(self) -> bool:
         """Write a batch. False: nothing was written; the log has the reason, except for a lock."""

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from itertools import count
 
+from kron.waking.clock import Clock
+
 FEW = 16
 """Fewer timers than this are never searched for cancelled ones."""
 
@@ -33,7 +35,8 @@ class Timers:
     dropped whenever the heap has doubled.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
         self._heap: list[tuple[int, int, Timer]] = []
         self._numbers = count()
         self._most = FEW
@@ -50,6 +53,9 @@ class Timers:
         timer = Timer(action)
         heappush(self._heap, (monotonic_ns, next(self._numbers), timer))
         return timer
+
+    def after(self, delay_ns: int, action: Callable[[], object]) -> Timer:
+        return self.at(self._clock.monotonic_ns() + delay_ns, action)
 
     def next_ns(self) -> int | None:
         while self._heap and not self._heap[0][2].action:

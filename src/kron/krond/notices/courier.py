@@ -187,7 +187,7 @@ class Courier:
     def release(self) -> None:
         if self._is_held:
             self._is_held = False
-            self._timers.at(self._clock.monotonic_ns(), self._go)
+            self._go_soon()
 
     def close(self) -> None:
         """End what is going on. The next krond delivers what was not delivered."""
@@ -199,15 +199,14 @@ class Courier:
 
     def _go_soon(self) -> None:
         """Go on in the next turn of krond's loop."""
-        self._timers.at(self._clock.monotonic_ns(), self._go)
+        self._timers.after(0, self._go)
 
     def _go(self) -> None:
         if self._is_closed or self._is_held:
             return
         for parcel in list(self._next()):
             if not self._poller.has_room():
-                due_ns = self._clock.monotonic_ns() + FIRST_RETRY_NS
-                parcel.retry = self._timers.at(due_ns, partial(self._again, parcel))
+                parcel.retry = self._timers.after(FIRST_RETRY_NS, partial(self._again, parcel))
                 return
             parcel.is_active = True
             self._deliver(parcel)
@@ -256,7 +255,7 @@ class Courier:
             self._tails.forget(run_id)
         if parcel.output is None and (parcel.patience is None or parcel.patience.action is None):
             again_ns = GAP_NS if parcel.tail is None else OUTPUT_PATIENCE_NS
-            parcel.patience = self._timers.at(now_ns + again_ns, self._go)
+            parcel.patience = self._timers.after(again_ns, self._go)
         return parcel.output is not None
 
     # One delivery
@@ -264,7 +263,6 @@ class Courier:
     def _deliver(self, parcel: Parcel) -> None:
         output = parcel.output
         assert output is not None  # it is ready
-        due_ns = self._clock.monotonic_ns() + LIMIT_NS
         try:
             if parcel.notice.channel is Channel.MAIL:
                 self._mail(parcel, output)
@@ -274,7 +272,8 @@ class Courier:
                 ping = ping_of(parcel.notice, parcel.entry.name, parcel.hook, output)
                 number = self._pings.send(ping, partial(self._end, parcel))
                 parcel.is_sent = True
-                parcel.deadline = self._timers.at(due_ns, partial(self._overdue, parcel, number))
+                overdue = partial(self._overdue, parcel, number)
+                parcel.deadline = self._timers.after(LIMIT_NS, overdue)
             else:
                 facts = facts_of(parcel.notice, parcel.entry.name, output)
                 task = _hook_task(parcel.entry.task, parcel.hook)
@@ -331,9 +330,8 @@ class Courier:
             self._ended(parcel, exit_code, number)
 
         self._poller.add(watched, select.EPOLLIN, ended)
-        due_ns = self._clock.monotonic_ns() + LIMIT_NS
-        parcel.deadline = self._timers.at(
-            due_ns, lambda: self._processes.signal_group(pid, signal.SIGKILL)
+        parcel.deadline = self._timers.after(
+            LIMIT_NS, lambda: self._processes.signal_group(pid, signal.SIGKILL)
         )
 
     def _ended(self, parcel: Parcel, exit_code: int | None, number: int | None) -> None:
@@ -364,8 +362,7 @@ class Courier:
             return
         if verdict is Verdict.AGAIN and parcel.tries < MOST_TRIES:
             delay_ns = min(FIRST_RETRY_NS * 5 ** (parcel.tries - 1), LONGEST_RETRY_NS)
-            due_ns = self._clock.monotonic_ns() + delay_ns
-            parcel.retry = self._timers.at(due_ns, partial(self._again, parcel))
+            parcel.retry = self._timers.after(delay_ns, partial(self._again, parcel))
             self._on_retry(parcel, why)
         else:
             del self._parcels[parcel]

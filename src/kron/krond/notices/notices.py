@@ -165,7 +165,7 @@ class Notices:
         """Deliver what can be delivered, for a while, where `turn` is krond's loop. The rest is for
         the next krond."""
         patience_ns = LAST_PATIENCE_NS if is_stopping else LIMIT_NS
-        end = self._timers.at(self._clock.monotonic_ns() + patience_ns, lambda: None)
+        end = self._timers.after(patience_ns, lambda: None)
         while self._courier.is_busy and end.action is not None:
             turn()
         end.cancel()

@@ -217,8 +217,7 @@ class Captures:
     def _expect(self, process: CollectorProcess, run_id: str) -> None:
         """Look after a while whether this packet was taken."""
         self._stop_looking()
-        due_ns = self._clock.monotonic_ns() + PATIENCE_NS
-        self._patience = self._timers.at(due_ns, lambda: self._look(process, run_id))
+        self._patience = self._timers.after(PATIENCE_NS, lambda: self._look(process, run_id))
 
     def _look(self, process: CollectorProcess, run_id: str) -> None:
         self._patience = None
@@ -265,8 +264,7 @@ class Captures:
         """Try again after a while, which gets longer."""
         if self._current is not None:
             self._wait_for(self._current, 0)  # it may have room, and that is not what is missing
-        due_ns = self._clock.monotonic_ns() + self._backoff.next_ns()
-        self._retry = self._timers.at(due_ns, self._retried)
+        self._retry = self._timers.after(self._backoff.next_ns(), self._retried)
 
     def _reset_backoff(self, process: CollectorProcess) -> None:
         """A collector has worked, and for long: one that is broken may end with every packet."""

@@ -36,11 +36,7 @@ class Outage:
         self.pause.begin(str(failure))
         if self._host.clock.monotonic_ns() - self._resumed_ns > LONGEST_RETRY_NS:
             self._backoff.reset()
-        self._retry_later()
-
-    def _retry_later(self) -> None:
-        due_ns = self._host.clock.monotonic_ns() + self._backoff.next_ns()
-        self._host.timers.at(due_ns, self._retry)
+        self._host.timers.after(self._backoff.next_ns(), self._retry)
 
     def _retry(self) -> None:
         """Go on if everything can be written beside the ballast: then there is room again."""
@@ -51,7 +47,7 @@ class Outage:
             self.pause.end()
         else:
             self._save_with_ballast()
-            self._retry_later()
+            self._host.timers.after(self._backoff.next_ns(), self._retry)
 
     def _save_with_ballast(self) -> None:
         """What has ended until now may fit into the room that the ballast gives."""

@@ -64,8 +64,7 @@ class FreshRuns:
 
     def _store_later(self, run: Run) -> None:
         if not self._runs:
-            due_ns = self._host.clock.monotonic_ns() + STORED_AFTER_NS
-            self._host.timers.at(due_ns, self._store)
+            self._host.timers.after(STORED_AFTER_NS, self._store)
         self._runs.append(run)
 
     def _store(self) -> None:

@@ -66,8 +66,8 @@ class Leftovers:
             return
         for number in (signal.SIGTERM, signal.SIGCONT):
             leftover.cgroup.signal(number, except_group=0)
-        due_ns = self._host.clock.monotonic_ns() + leftover.member.entry.task.grace_ns
-        leftover.timer = self._host.timers.at(due_ns, leftover.cgroup.kill)
+        grace_ns = leftover.member.entry.task.grace_ns
+        leftover.timer = self._host.timers.after(grace_ns, leftover.cgroup.kill)
 
     def _look(self, leftover: Leftover) -> None:
         if is_watched_populated(leftover.watched):

@@ -27,9 +27,7 @@ class Shortage:
         delay_ns = min(FIRST_RETRY_NS << pending.tries, LONGEST_RETRY_NS)
         pending.tries = min(pending.tries + 1, MOST_DOUBLINGS)
         self._runs[pending.run_id] = pending
-        pending.retry = self._host.timers.at(
-            self._host.clock.monotonic_ns() + delay_ns, lambda: self._again(pending)
-        )
+        pending.retry = self._host.timers.after(delay_ns, lambda: self._again(pending))
 
     def drop(self, pending: PendingRun) -> None:
         if self._runs.pop(pending.run_id, None) and pending.retry is not None:

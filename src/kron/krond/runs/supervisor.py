@@ -56,8 +56,9 @@ class Supervisor:
             run.cgroup = self._host.cgroups.of(run.member.entry.identity, run.run_id)
         timeout_ns = run.task.timeout_ns
         if timeout_ns is not None:
+            reason = f"{TIMED_OUT}{format_duration(timeout_ns)}"
             run.timer = self._host.timers.at(
-                run.began_ns + timeout_ns, lambda: self._time_out(run, timeout_ns)
+                run.began_ns + timeout_ns, lambda: self.stop(run, reason, is_timeout=True)
             )
         if not self._watch_process(run, run.pid):  # adopted, and gone in this very moment
             self._finish(run)
@@ -113,9 +114,8 @@ class Supervisor:
         run.is_unwanted = not is_timeout
         if run.timer is not None:
             run.timer.cancel()
-        run.timer = self._host.timers.at(
-            self._host.clock.monotonic_ns() + run.task.grace_ns,
-            lambda: self._kill(run, is_timeout=is_timeout),
+        run.timer = self._host.timers.after(
+            run.task.grace_ns, lambda: self._kill(run, is_timeout=is_timeout)
         )
 
     def reap(self, pid: int) -> None:
@@ -148,9 +148,6 @@ class Supervisor:
         for pid in self._host.processes.children():
             if pid not in own:
                 self._host.processes.reap_if_ended(pid)
-
-    def _time_out(self, run: Run, timeout_ns: int) -> None:
-        self.stop(run, f"{TIMED_OUT}{format_duration(timeout_ns)}", is_timeout=True)
 
     def _kill(self, run: Run, *, is_timeout: bool) -> None:
         run.stage = Stage.KILLED

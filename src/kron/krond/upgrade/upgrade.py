@@ -122,8 +122,7 @@ class Upgrade:
             end_trial(pid)
             self._host.processes.reap(pid)
             raise
-        due_ns = self._host.clock.monotonic_ns() + PATIENCE_NS
-        patience = self._host.timers.at(due_ns, lambda: end_trial(pid))
+        patience = self._host.timers.after(PATIENCE_NS, lambda: end_trial(pid))
         trial = _Trial(pid, output, errors, watched, patience)
         self._host.poller.add(watched, select.EPOLLIN, lambda _: self._trial_ended(trial))
         return trial
