@@ -121,7 +121,7 @@ class CountedStore(StateStore):
 
     def abandon(self) -> None:
         """What the kernel does for a process that was killed."""
-        os.close(self._lock._descriptor)
+        os.close(self._lock.descriptor)
         self._runs.close()
         self.directory.close()
 

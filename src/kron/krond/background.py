@@ -34,11 +34,9 @@ class Foreground:
 
     def ready(self, warning: str = "") -> None:
         """Write the warning to standard error, if it is not ''. No process waits for this."""
-        if warning:
-            _say(warning)
+        _say(warning)
 
     def failed(self, code: int, text: str) -> int:
-        """Write the reason to standard error. Returns the exit code."""
         _say(text)
         return code
 

@@ -96,7 +96,8 @@ class Daemon:
         )
         self.upgrade = Upgrade(self, host, notifier, pauses, work)
         self._handover = handover
-        self._stopping: OnStop | None = None
+        self.stopping: OnStop | None = None
+        """What happens to its runs; None while it is not stopping."""
         self._is_accepting = not settings.is_once
         """Whether periods that come due from now on are dealt with."""
         self._busy_ns = 0
@@ -108,12 +109,7 @@ class Daemon:
 
     @property
     def is_stopping(self) -> bool:
-        return self._stopping is not None
-
-    @property
-    def stopping(self) -> OnStop | None:
-        """What happens to its runs; None while it is not stopping."""
-        return self._stopping
+        return self.stopping is not None
 
     def begin(self, configuration: Configuration) -> None:
         self._work.turn()
@@ -162,8 +158,8 @@ class Daemon:
 
     def stop(self, reason: str, how: OnStop | None = None) -> None:
         """Start no more runs, and end as `how` says. Asked again, krond stops the runs."""
-        if self._stopping is None:
-            self._stopping = how or self.settings.on_stop
+        if self.stopping is None:
+            self.stopping = how or self.settings.on_stop
             self._is_accepting = False
             self.upgrade.cancel()
             self.starter.close()
@@ -171,8 +167,8 @@ class Daemon:
             self.journal.event(Event.STOPPING, reason=reason, active=active)
             self._notifier.stopping()
         else:
-            self._stopping = how or OnStop.TERMINATE
-        if self._stopping is OnStop.TERMINATE:
+            self.stopping = how or OnStop.TERMINATE
+        if self.stopping is OnStop.TERMINATE:
             for run in list(self.supervisor.runs.values()):
                 self.supervisor.stop(run, STOPPED)
 
@@ -296,7 +292,6 @@ class Daemon:
         return self._pauses.text or f"{len(self.roster)} jobs"
 
     def _pause_changed(self) -> None:
-        """A pause has begun or ended."""
         self._notifier.status(self._status())
         self._held_ns = self._clock_hold.take_held_ns()
         if self._pauses.is_on:
@@ -354,7 +349,7 @@ class Daemon:
 
     def _is_done(self) -> bool:
         if self.is_stopping:
-            return self._stopping is OnStop.LEAVE or not self.supervisor.runs
+            return self.stopping is OnStop.LEAVE or not self.supervisor.runs
         return self.settings.is_once and not self.supervisor.runs and not self.starter.waiting
 
     def _end(self) -> None:

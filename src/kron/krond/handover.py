@@ -33,8 +33,6 @@ class HeldCapture(Frozen):
 
 
 class HeldCollector(Frozen):
-    """A collector, and the outputs that it has."""
-
     pid: int
     ends: Sequence[int]
     """Both ends of its connection: krond's and its own."""
@@ -42,8 +40,6 @@ class HeldCollector(Frozen):
 
 
 class HeldRun(Frozen):
-    """A child that is a run."""
-
     pid: int
     began_ns: int
     """By the monotonic clock, which an exec does not change."""

@@ -66,10 +66,7 @@ class _Service:
     """A daemon and everything that it needs, as far as that exists yet."""
 
     def __init__(
-        self,
-        settings: KrondSettings,
-        line: Background | Foreground,
-        handover: Handover | None,
+        self, settings: KrondSettings, line: Background | Foreground, handover: Handover | None
     ) -> None:
         self._settings = settings
         self._line = line

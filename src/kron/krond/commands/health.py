@@ -73,7 +73,6 @@ class Scope(Frozen):
     """How old the last success of a job may be, also of one that is not looked at otherwise."""
 
     def has(self, names: Set[str]) -> bool:
-        """Whether to look at the job with these names."""
         return names.isdisjoint(self.ignored) and not (self.jobs and names.isdisjoint(self.jobs))
 
 

@@ -30,8 +30,6 @@ _KEYS = ("schema", "boot_id", "period", "served")
 
 
 class BootRecord(Frozen):
-    """What the file says."""
-
     boot_id: str
     period_s: int
     """When krond first started in this boot or, if the clock is behind, the second after all that
@@ -82,7 +80,7 @@ class Boot:
         self._record = self._record.replace(period_s=max(now_s, before_s + 1))
         self._is_kept = bool(at_boot)
         if self._is_kept and not self._is_doubtful:
-            self._write(self._record)
+            self._write()
         return corrupt
 
     def entries(self, entries: Iterable[Entry]) -> Iterator[Entry]:
@@ -111,7 +109,7 @@ class Boot:
             return
         self._record = self._record.replace(is_served=True)
         if self._is_kept:
-            self._write(self._record)
+            self._write()
 
     def _given(self, schedule: Schedule) -> Schedule:
         return schedule.in_boot(self._record.period_s)
@@ -124,6 +122,5 @@ class Boot:
         except StateCorrupt as error:
             return None, self._store.with_file_aside(FILE, error)
 
-    def _write(self, record: BootRecord) -> None:
-        self._store.write(FILE, record.to_json())
-        self._record = record
+    def _write(self) -> None:
+        self._store.write(FILE, self._record.to_json())

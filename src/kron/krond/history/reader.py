@@ -35,10 +35,7 @@ _FAILED = (
     f"((coalesce(exit_code, signal) IS NOT NULL OR {_UNSTARTED}) AND NOT {_SUCCEEDED} "
     f"AND outcome <> '{RETRIED}')"
 )
-OUTCOMES: Mapping[str, str] = {
-    "ok": _SUCCEEDED,
-    "failed": _FAILED,
-} | {
+OUTCOMES: Mapping[str, str] = {"ok": _SUCCEEDED, "failed": _FAILED} | {
     outcome: f"outcome = '{outcome}'"
     for outcome in ("executed", "manual", "skipped", "missed", "unschedulable", RETRIED)
 }

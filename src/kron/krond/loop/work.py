@@ -22,7 +22,6 @@ class Work:
 
     @property
     def turn_ns(self) -> int:
-        """The work of the turn that is going on."""
         if self._woken_ns is None:
             return 0
         return min(self._clock.monotonic_ns() - self._woken_ns, MOST_NS)

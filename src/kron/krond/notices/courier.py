@@ -149,7 +149,6 @@ class Courier:
         return len(self._parcels)
 
     def shares(self) -> Counter[tuple[str, str]]:
-        """How many there are of each share."""
         return Counter(parcel.share for parcel in self._parcels)
 
     @property
@@ -326,8 +325,7 @@ class Courier:
         def ended(_: int) -> None:
             self._poller.remove(watched)
             os.close(watched)
-            exit_code, number = self._processes.reap(pid)
-            self._ended(parcel, exit_code, number)
+            self._ended(parcel, *self._processes.reap(pid))
 
         self._poller.add(watched, select.EPOLLIN, ended)
         parcel.deadline = self._timers.after(
@@ -335,7 +333,6 @@ class Courier:
         )
 
     def _ended(self, parcel: Parcel, exit_code: int | None, number: int | None) -> None:
-        """Its process has ended."""
         has_hung = parcel.deadline is not None and parcel.deadline.action is None
         why = f"exit code {exit_code}" if number is None else signal_name(number)
         if has_hung:

@@ -108,13 +108,10 @@ class Pings:
             while self._control is not None and (data := self._control.recv(LONGEST)):
                 answer = Answer.unpacked(data)
                 if done := self._asked.pop(answer.number, None):
-                    self._expect_rest()
+                    if not self._asked:
+                        self._idle_since_ns = self._clock.monotonic_ns()
+                        self._timers.after(IDLE_NS, self._rest)
                     done(answer.verdict, answer.text)
-
-    def _expect_rest(self) -> None:
-        if not self._asked:
-            self._idle_since_ns = self._clock.monotonic_ns()
-            self._timers.at(self._idle_since_ns + IDLE_NS, self._rest)
 
     def _rest(self) -> None:
         is_idle = self._clock.monotonic_ns() - self._idle_since_ns >= IDLE_NS

@@ -11,13 +11,7 @@ import os
 from contextlib import suppress
 from errno import EINVAL
 
-from kron.krond.output.layout import (
-    MARK_BYTES,
-    left_out_mark,
-    read_layout,
-    read_tail,
-    ring_mark,
-)
+from kron.krond.output.layout import MARK_BYTES, left_out_mark, read_layout, read_tail, ring_mark
 
 CHUNK = 2**16
 """As much as a pipe holds."""

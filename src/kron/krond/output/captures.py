@@ -14,9 +14,10 @@ import resource
 import select
 import socket
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from errno import EAGAIN, EMFILE, ENOBUFS, ENOMEM, ETOOMANYREFS
+from functools import partial
 
 from kron.console.report import many
 from kron.core.duration import SECOND_NS
@@ -295,16 +296,13 @@ class Captures:
             raise
         self._collectors.append(process)
         self._poller.add(process.watched, select.EPOLLIN, lambda _: self._ended(process))
-        self._poller.add(process.control.fileno(), select.EPOLLIN, self._hearer(process))
+        self._poller.add(process.control.fileno(), select.EPOLLIN, partial(self._hear, process))
 
-    def _hearer(self, process: CollectorProcess) -> Callable[[int], None]:
-        def hear(events: int) -> None:
-            if events & select.EPOLLIN:
-                self._take_reports(process)
-            if events & select.EPOLLOUT and process is self._current:
-                self._send()
-
-        return hear
+    def _hear(self, process: CollectorProcess, events: int) -> None:
+        if events & select.EPOLLIN:
+            self._take_reports(process)
+        if events & select.EPOLLOUT and process is self._current:
+            self._send()
 
     def _take_reports(self, process: CollectorProcess) -> None:
         """Log what a collector says."""

@@ -12,12 +12,7 @@ from collections import deque
 from contextlib import suppress
 
 from kron.core.frozen import Frozen
-from kron.krond.output.directory import (
-    is_output,
-    open_for_reading,
-    opened_directory,
-    outputs_in,
-)
+from kron.krond.output.directory import is_output, open_for_reading, opened_directory, outputs_in
 from kron.krond.output.names import is_directory_name
 
 

@@ -129,7 +129,6 @@ class Directory(Frozen):
         return f"{self.path}/{free}"
 
     def close(self) -> None:
-        """Close the descriptor, once."""
         os.close(self.descriptor)
 
     @classmethod

@@ -35,16 +35,12 @@ class Lock:
     def __init__(self, name: str, within: int | None, descriptor: int) -> None:
         self._name = name
         self._within = within
-        self._descriptor = descriptor
-
-    @property
-    def descriptor(self) -> int:
-        """The descriptor that holds the lock."""
-        return self._descriptor
+        self.descriptor = descriptor
+        """That holds the lock; -1 once it is released."""
 
     def release(self, *, remove: bool = False) -> None:
         """Release the lock and empty the file: another process may soon get our process id."""
-        descriptor, self._descriptor = self._descriptor, -1
+        descriptor, self.descriptor = self.descriptor, -1
         if descriptor < 0:
             return
         try:

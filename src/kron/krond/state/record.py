@@ -59,12 +59,10 @@ class RunRecord(Frozen):
         return attempt_of(self.run_id)[1]
 
     def next_attempt(self) -> RunRecord:
-        """The record of the run that tries its period again."""
         first, attempt = attempt_of(self.run_id)
         return RunRecord(f"{first}.{attempt + 1}", self.nominal_s, self.chosen_s)
 
     def earlier_attempt(self) -> RunRecord:
-        """The record of the run that failed before this one tried its period again."""
         first, attempt = attempt_of(self.run_id)
         run_id = first if attempt == 2 else f"{first}.{attempt - 1}"
         return RunRecord(run_id, self.nominal_s, self.chosen_s)

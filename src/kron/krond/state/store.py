@@ -96,7 +96,7 @@ class StateStore:
         name = file_name(identity)
         self.write_back()
         try:
-            return self._read(name, {identity: identity})
+            return _read(self.directory, name, {identity: identity})
         except FileNotFoundError:
             return None
         except StateCorrupt as error:
@@ -113,7 +113,7 @@ class StateStore:
         corrupt: dict[str, StateCorrupt] = {}
         for name in sorted(filter(_STATE_FILE, self.directory.names())):
             try:
-                state = self._read(name, shared)
+                state = _read(self.directory, name, shared)
             except FileNotFoundError:
                 continue  # it was removed in the meantime
             except StateCorrupt as error:
@@ -134,7 +134,7 @@ class StateStore:
         states = []
         for name in sorted(filter(_STATE_FILE, set(self.directory.names()) - known)):
             with suppress(FileNotFoundError, StateCorrupt, StateNewer):  # the next start looks
-                states.append(self._read(name, {}))
+                states.append(_read(self.directory, name, {}))
         return states
 
     def written_s(self, identity: str) -> int:
@@ -303,9 +303,6 @@ class StateStore:
         what = f"the state of {jobs} cannot be saved in {self.path}"
         self._failure = PersistenceError(what, error)
         return self._failure
-
-    def _read(self, name: str, texts: dict[str, str]) -> JobState:
-        return _read(self.directory, name, texts)
 
     def _set_aside(self, name: str) -> str:
         """Rename a file that does not read. Returns its new path."""

@@ -214,8 +214,6 @@ class Upgrade:
 
 
 class _Trial(Frozen):
-    """A new program that is being tried."""
-
     pid: int
     output: BinaryIO
     """What it says to krond and to its log."""
