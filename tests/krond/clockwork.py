@@ -20,9 +20,12 @@ from kron.jobs.source import own_access
 from kron.krond.configuration.reading import read_configuration
 from kron.krond.configuration.settings import KrondSettings
 from kron.krond.daemon import Daemon
+from kron.krond.history.writer import History
 from kron.krond.host import Host as KrondHost
 from kron.krond.loop.notify import Notifier
 from kron.krond.loop.timers import Timers
+from kron.krond.notices.notices import Notices
+from kron.krond.output.captures import Captures
 from kron.krond.process.failure import StartError
 from kron.krond.process.processes import Processes
 from kron.krond.roster.member import HostMember
@@ -107,19 +110,20 @@ class Clockwork(Host):
             self.clock.advance(self.reading_takes_s)
             return read_configuration(how)
 
+        timers, processes = Timers(self.clock), Processes()
+        waits = (self.clock, timers, self.poller, processes)
+        history = History(store.directory, self.journal, self.clock, timers)
+        captures = Captures(how.outputs, self.journal, *waits)
+        notices = Notices(store.directory, self.journal, *waits, self.launcher, captures)
         host = KrondHost(
-            store,
-            self.journal,
-            self.launcher,
-            self.clock,
-            self.timer,
-            Timers(self.clock),
-            self.poller,
-            Processes(),
+            *(store, self.journal, self.launcher, self.clock, self.timer, timers, self.poller),
+            *(processes, history, notices),
         )
         self.daemon = Daemon(how, read, host, Notifier())
 
         def close() -> None:
+            notices.close()
+            history.close()
             self.poller.close()
             self.timer.close()
             os.close(self.journal._descriptor)

@@ -24,9 +24,12 @@ from kron.krond.configuration.settings import UNLIMITED_RUNS, KrondSettings
 from kron.krond.control.requests import Requests
 from kron.krond.control.server import Connection
 from kron.krond.daemon import Daemon
+from kron.krond.history.writer import History
 from kron.krond.host import Host
 from kron.krond.loop.notify import Notifier
 from kron.krond.loop.timers import Timers
+from kron.krond.notices.notices import Notices
+from kron.krond.output.captures import Captures
 from kron.krond.process.failure import StartError, StartStage, reason
 from kron.krond.roster.run import PendingRun
 from kron.krond.state.errors import PersistenceError
@@ -133,6 +136,16 @@ def _watched_by(world: HostWorld) -> type[CountedStore]:
     return WatchedStore
 
 
+class NoHistory(History):
+    """Keeps nothing: no promise of a life is about the history."""
+
+    def add(self, *_: object) -> None:
+        pass
+
+    def catch_up(self, *_: object) -> None:
+        pass
+
+
 class TableLauncher(Surroundings):
     """Starts processes in the table, which leave their proof as real ones do."""
 
@@ -212,15 +225,14 @@ class HostWorld(World):
             self._timer = FakeTimer(self.clock)
             self._poller = TablePoller(self.clock, self._timer, self.processes)
             self._launcher = TableLauncher(self)
+            timers = Timers(self.clock)
+            waits = (self.clock, timers, self._poller, self.processes)
+            captures = Captures(self._settings.outputs, journal, *waits)
             host = Host(
-                store,
-                journal,
-                self._launcher,
-                self.clock,
-                self._timer,
-                Timers(self.clock),
-                self._poller,
-                self.processes,
+                *(store, journal, self._launcher, self.clock, self._timer, timers),
+                *(self._poller, self.processes),
+                NoHistory(store.directory, journal, self.clock, timers),
+                Notices(store.directory, journal, *waits, self._launcher, captures),
             )
             self._daemon = Daemon(self._settings, self._read, host, Notifier())
             self._daemon.begin(self._read())

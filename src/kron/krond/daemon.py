@@ -146,8 +146,7 @@ class Daemon:
             while not self._is_done():
                 self.turn()
                 self.upgrade.go(control, signals)
-            if self._host.notices is not None:
-                self._host.notices.finish(self.turn, is_stopping=self.is_stopping)
+            self._host.notices.finish(self.turn, is_stopping=self.is_stopping)
             self._end()
         finally:
             control.close()
@@ -216,7 +215,7 @@ class Daemon:
             jobs = f"{behind} of {len(self.roster)} jobs"
             text = f"{jobs} wait for a clock that was ahead (krond forget --all-ahead)"
             troubles.append({"kind": "clock", "since": None, "text": text})
-        if self._host.notices is not None and (text := self._host.notices.trouble()):
+        if text := self._host.notices.trouble():
             troubles.append({"kind": "notices", "since": None, "text": text})
         return troubles
 

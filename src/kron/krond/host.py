@@ -28,11 +28,9 @@ class Host(Frozen):
     timers: Timers
     poller: Poller
     processes: Processes
-    history: History | None = None
-    """None: no history is kept."""
+    history: History
+    notices: Notices
     cgroups: Cgroups | None = None
     """None: no cgroup is delegated to krond, so runs have none of their own."""
-    notices: Notices | None = None
-    """None: nobody hears of anything."""
     pid_file: Lock | None = None
     """That of `--pid-file`."""

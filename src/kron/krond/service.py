@@ -117,10 +117,7 @@ class _Service:
             stack.callback(notices.close)
             host = Host(
                 *(store, journal, surroundings, clock, WallTimer(), timers, poller, processes),
-                history=history,
-                cgroups=cgroups,
-                notices=notices,
-                pid_file=pid_file,
+                *(history, notices, cgroups, pid_file),
             )
 
             def read() -> Configuration:

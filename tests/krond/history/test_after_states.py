@@ -10,6 +10,8 @@ import pytest
 
 from kron.engine.actions import SettleMany
 from kron.engine.ledger import Ledger
+from kron.krond.notices.courier import Parcel
+from kron.krond.notices.notices import Notices
 from kron.krond.roster.member import HostMember
 from kron.krond.state.errors import PersistenceError
 from kron.krond.state.record import JobState
@@ -29,6 +31,16 @@ class FullStore(StateStore):
         super().commit(states, quickly=quickly)
 
 
+class NoNotices(Notices):
+    """Nobody hears of anything."""
+
+    def __init__(self) -> None:
+        pass
+
+    def keep(self, _: object) -> list[Parcel]:
+        return []
+
+
 @pytest.mark.parametrize("is_committed", [True, False], ids=["committed", "flushed"])
 def test_an_end_waits_for_its_state_and_one_that_was_taken_back_never_was(
     tmp_path: Path, is_committed: bool
@@ -36,7 +48,7 @@ def test_an_end_waits_for_its_state_and_one_that_was_taken_back_never_was(
     written = Written(tmp_path)
     store = FullStore.open(str(written.path))
     assert isinstance(store, FullStore)
-    writeback = WriteBack(store, "boot", written.history)
+    writeback = WriteBack(store, "boot", written.history, NoNotices())
     member = HostMember(entry("backup"), writeback)
     member.load(Ledger(schedule="0 * * * *", since_s=NOW_S))
     member.remember_end(executed(1))

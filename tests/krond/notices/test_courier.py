@@ -16,6 +16,7 @@ import pytest
 from kron.jobs.entry import Entry
 from kron.jobs.line import LineReader
 from kron.krond.configuration.settings import OutputSettings
+from kron.krond.history.writer import History
 from kron.krond.loop.poller import Poller
 from kron.krond.loop.timers import Timers
 from kron.krond.notices import courier
@@ -57,13 +58,14 @@ class Office(Logbook):
         of_krond = {b"PATH": b"/usr/bin:/bin", b"SECRET": b"of krond"}
         surroundings = Surroundings(of_krond, None, self.captures)
         self.notices = Notices(self.state, journal, *waits, surroundings, self.captures)
+        self.history = History(self.state, journal, clock, self._timers)
 
     def close(self) -> None:
         """Leave no descriptor to the garbage collector: other tests here count theirs."""
         self.notices.close()
         self.state.close()
         self._poller.close()
-        del self.notices, self.captures, self._timers
+        del self.notices, self.history, self.captures, self._timers
         gc.collect()
 
     def job(self, fields: str, name: str = "job") -> Entry:
@@ -328,7 +330,7 @@ def test_what_is_too_much_is_logged_once_however_often_the_disk_refuses(
 ) -> None:
     monkeypatch.setattr(notices_module, "MOST_WAITING", 0)
     member = _Member(office.job("on_failure=true"))
-    writeback = WriteBack(_Store(4, office.spool), "boot", None, office.notices)  # type: ignore[arg-type]
+    writeback = WriteBack(_Store(4, office.spool), "boot", office.history, office.notices)  # type: ignore[arg-type]
     writeback.ended(member, Ended(0, 0, "executed", "", "a", 1, 2, 1))  # type: ignore[arg-type]
     while not writeback.commit([member]):  # type: ignore[list-item]
         assert office.reasons() == []
@@ -361,7 +363,7 @@ def test_a_notice_is_on_disk_before_the_end_and_makes_room_for_it(
     done = office.directory / "done"
     member = _Member(office.job(f'on_failure="echo >> {done}"'))
     store = _Store(refusals, office.spool)
-    writeback = WriteBack(store, "boot", None, office.notices)  # type: ignore[arg-type]
+    writeback = WriteBack(store, "boot", office.history, office.notices)  # type: ignore[arg-type]
     ended = Ended(0, 0, "executed", "", "a", 1, 2, 1)
     writeback.ended(member, ended)  # type: ignore[arg-type]
     assert writeback.commit([member]) is (refusals < 2)  # type: ignore[list-item]

@@ -77,8 +77,7 @@ class HostEnrolment:
         if handover is not None:
             self._supervisor.held = handover.runs
             busy_s = -((handover.since_ns - self._host.clock.monotonic_ns()) // SECOND_NS)
-        if self._host.notices is not None:
-            self._host.notices.find_left()  # before anything happens to a run
+        self._host.notices.find_left()  # before anything happens to a run
         self._starter.resize(configuration.slots)
         entries = list(configuration.entries)
         loaded = self._host.store.load_all(entry.identity for entry in entries)
@@ -117,8 +116,7 @@ class HostEnrolment:
             if set_aside := self._host.store.set_bundle_aside():
                 self._log_corrupt(set_aside, None)
         self._boot.admit(self._roster, now_ns // SECOND_NS)
-        if self._host.history is not None:
-            self._host.history.catch_up((member.entry, state.past) for member, state in found)
+        self._host.history.catch_up((member.entry, state.past) for member, state in found)
         gone = [member for member, _ in removed]
         self._recover([*found, *removed], now_ns, gone)
         for member in gone:
@@ -131,9 +129,8 @@ class HostEnrolment:
         self._scheduler.step(self._without_doubtful(now_ns), now_ns, busy_s=busy_s)
         if self._writeback.flush():
             self._boot.serve()
-        self._drop_expired_history()
-        if self._host.notices is not None:
-            self._host.notices.send_left(self._roster.entry)
+        self._host.history.drop_expired(self._is_configured)
+        self._host.notices.send_left(self._roster.entry)
 
     def change(self, configuration: Configuration, now_ns: int) -> dict[str, int]:
         """Let a new configuration take effect, from the next period on; count what it changes.
@@ -191,7 +188,7 @@ class HostEnrolment:
         for member in toggled:
             self._scheduler.suspended(member, suspend=member.entry.schedule.policy.suspend)
         self._scheduler.step([*rescheduled, *added], now_ns)
-        self._drop_expired_history()
+        self._host.history.drop_expired(self._is_configured)
         return {"added": len(added), "changed": edited, "removed": len(removed)}
 
     def _enrol(
@@ -330,9 +327,8 @@ class HostEnrolment:
             seconds = round((ended.ended_ns - ended.started_ns) / SECOND_NS, 3)
         log_end(self._host.journal, member.entry, ended, seconds)
 
-    def _drop_expired_history(self) -> None:
-        if self._host.history is not None:
-            self._host.history.drop_expired(lambda job: self._roster.get(job) is not None)
+    def _is_configured(self, identity: str) -> bool:
+        return self._roster.get(identity) is not None
 
     def _log_suspended(self, members: Iterable[HostMember]) -> None:
         for member in members:

@@ -118,7 +118,8 @@ class Notices:
                 self._remove(notice)
             else:
                 parcels.append(Parcel(notice, entry))
-        self._courier.take(parcels)
+        if parcels:
+            self._courier.take(parcels)
 
     def started(self, runs: Iterable[tuple[Entry, RunRecord]]) -> None:
         """These runs have started."""

@@ -31,8 +31,7 @@ class FreshRuns:
 
     def announce(self, runs: Iterable[tuple[HostMember, RunRecord]]) -> None:
         """Let people know of starts. The runs are noted after that, so no krond can miss one."""
-        if self._host.notices is not None:
-            self._host.notices.started((job.entry, record) for job, record in runs)
+        self._host.notices.started((job.entry, record) for job, record in runs)
 
     def announce_found(self, job: HostMember, record: RunRecord) -> None:
         """The same for a run that was found, if it was not noted: its krond may have been killed

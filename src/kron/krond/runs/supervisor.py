@@ -143,8 +143,8 @@ class Supervisor:
 
         Whoever started these `others` reaps them.
         """
-        own = {*others, *(run.pid for run in self.runs.values())}
-        own |= self._host.notices.pids if self._host.notices is not None else set()
+        runs = (run.pid for run in self.runs.values())
+        own = {*others, *runs, *self._host.notices.pids}
         for pid in self._host.processes.children():
             if pid not in own:
                 self._host.processes.reap_if_ended(pid)
@@ -253,8 +253,7 @@ class Supervisor:
         )
         entry = run.member.entry  # a reload before it is logged changes nothing about it
         seconds = round((self._host.clock.monotonic_ns() - run.began_ns) / SECOND_NS, 3)
-        if self._host.history is not None:
-            self._host.history.used(run.run_id, usage)
+        self._host.history.used(run.run_id, usage)
         self._on_end(
             run, ended, lambda: log_end(self._host.journal, entry, ended, seconds, usage, left)
         )

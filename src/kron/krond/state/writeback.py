@@ -24,13 +24,7 @@ if TYPE_CHECKING:
 class WriteBack:
     """Store and committer of `kron.runtime`: knows what has changed since it was last stored."""
 
-    def __init__(
-        self,
-        store: StateStore,
-        boot_id: str,
-        history: History | None = None,
-        notices: Notices | None = None,
-    ) -> None:
+    def __init__(self, store: StateStore, boot_id: str, history: History, notices: Notices) -> None:
         self.failure: PersistenceError | None = None
         """Why a write failed. Until `resume`, nothing is safe, and nothing may start."""
         self._store = store
@@ -55,8 +49,7 @@ class WriteBack:
 
         The caller has the job stored; then it is history.
         """
-        if self._history is not None or self._notices is not None:
-            self._ended.setdefault(job.entry.identity, []).append((ended, count))
+        self._ended.setdefault(job.entry.identity, []).append((ended, count))
 
     def ends(self, job: HostMember) -> int:
         """How many ends of the job are not history yet."""
@@ -98,8 +91,7 @@ class WriteBack:
     def flush(self) -> bool:
         if self.failure is not None or not self.write_all():
             return False
-        if self._history is not None:
-            self._history.flush()
+        self._history.flush()
         return True
 
     def write_all(self) -> bool:
@@ -155,20 +147,18 @@ class WriteBack:
             for job in jobs
             for ended, count in self._ended.get(job.entry.identity, ())
         ]
-        notices = self._notices
-        parcels = notices.keep(ends) if notices is not None and ends else []
+        parcels = self._notices.keep(ends) if ends else []
         try:
             self._store.commit(states, quickly=quickly)
         except PersistenceError:
-            if notices is None or not parcels:
+            if not parcels:
                 raise
-            notices.drop(parcels)  # they may have taken the last room
+            self._notices.drop(parcels)  # they may have taken the last room
             self._store.commit(states, quickly=quickly)
         for job in jobs:
             self._changed.pop(job.entry.identity, None)
             self._ended.pop(job.entry.identity, None)
         for end in ends:
-            if self._history is not None:
-                self._history.add(*end)
-        if notices is not None and parcels:
-            notices.send(parcels)
+            self._history.add(*end)
+        if parcels:
+            self._notices.send(parcels)

@@ -95,15 +95,14 @@ class Upgrade:
         if fitness is None:
             return
         why = self._why_not()
-        if not why and self._is_hook_running():
-            return  # the new program would run it again beside itself
+        if not why and not self._host.notices.hold():
+            return  # a hook or sendmail is running: the new program would run it again beside it
         if not why and not self._daemon.put_down(GIVEN_UP):
             why = "the state cannot be written"
         if why:
             self._refuse(why)
             return
-        if self._host.history is not None:
-            self._host.history.write_all()
+        self._host.history.write_all()
         # A signal must neither meet a program that does not listen yet nor be lost with this one.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
         try:
@@ -155,18 +154,13 @@ class Upgrade:
         """For people, if krond has no time for another program now; else ''."""
         if self._daemon.is_stopping or self._daemon.settings.is_once:
             return "krond is about to end"
-        if self._host.notices is not None and (unsafe := self._host.notices.unsafe):
+        if unsafe := self._host.notices.unsafe:
             return f"{many(unsafe, 'notice')} could not be written to the disk and would be lost"
         return self._pauses.text
 
-    def _is_hook_running(self) -> bool:
-        """Whether a hook or sendmail is running. No other one is started until it has ended."""
-        return self._host.notices is not None and not self._host.notices.hold()
-
     def _refuse(self, why: str, for_logs: str = "") -> None:
         self._fitness = None
-        if self._host.notices is not None:
-            self._host.notices.release()
+        self._host.notices.release()
         error = for_logs or why
         self._host.journal.event(Event.UPGRADE, Level.ERROR, result="refused", error=error)
         clients, self._clients = self._clients, []
