@@ -1,1 +1,4 @@
-"""One module for each sub-command, imported when it is used; see kron.console.program."""
+"""One module for each sub-command, imported when it is used; see kron.console.program.
+
+`health` is what `check` decides.
+"""
