@@ -149,6 +149,7 @@ def test_a_systemd_that_does_not_read_holds_nobody_up(systemd: socket.socket) ->
 
 def test_no_descriptor_stays_open(systemd: socket.socket) -> None:
     told = notifier(systemd)
-    before = sorted(Path("/proc/self/fd").iterdir())
+    before = set(Path("/proc/self/fd").iterdir())
     told.ready("")
-    assert sorted(Path("/proc/self/fd").iterdir()) == before
+    # Fewer may be there: what other tests have left to the garbage collector.
+    assert set(Path("/proc/self/fd").iterdir()) <= before
