@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from kron.krond.state.lock import lock
-from kron.krond.state.owner import PID_FILE, SOCKET_NAME, running_pid
+from kron.krond.state.names import PID_FILE, SOCKET_NAME
+from kron.krond.state.owner import running_pid
 from tests.krond.commands import NEVER, Completed, krond
 from tests.krond.host import Host
 from tests.krontab.schemas import validate

@@ -11,8 +11,6 @@ from kron.core.errors import Code
 
 STATE_DIR = "/var/lib/krond"
 OUTPUT_DIR = "/var/log/krond"
-LOG_NAME = "krond.log"
-OUTPUT_NAME = "krond.out"
 NOTE = "output-dir"
 """The file in a state directory that names the output directory of its krond, as a line."""
 _LONGEST = 4_096

@@ -11,7 +11,7 @@ from kron.krond.history.reader import Selection, open_history
 from kron.krond.history.writer import History
 from kron.krond.loop.timers import Timers
 from kron.krond.state.directory import Directory
-from kron.krond.state.owner import PID_FILE
+from kron.krond.state.names import PID_FILE
 from kron.krond.state.record import Ended
 from kron.logs.journal import Journal
 from kron.testing.clock import FakeClock

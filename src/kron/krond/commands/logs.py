@@ -12,7 +12,8 @@ from kron.console.parser import Parser, number_up_to
 from kron.console.terminal import Terminal
 from kron.core.errors import Code, KronError
 from kron.krond.control.client import NotRunning, ask
-from kron.krond.directories import LOG_NAME, add_state_dir, state_dir_of
+from kron.krond.directories import add_state_dir, state_dir_of
+from kron.krond.state.names import LOG_NAME
 from kron.logs.reader import read_line
 from kron.logs.record import Record
 

@@ -28,8 +28,6 @@ from kron.krond.configuration.settings import (
     OutputSettings,
 )
 from kron.krond.directories import (
-    LOG_NAME,
-    OUTPUT_NAME,
     add_output_dir,
     add_state_dir,
     check_apart,
@@ -38,6 +36,7 @@ from kron.krond.directories import (
 )
 from kron.krond.handover import CHECK, Handover
 from kron.krond.notices.mailer import sendmail
+from kron.krond.state.names import LOG_NAME, OUTPUT_NAME
 from kron.logs.event import Level
 from kron.logs.writer import Format
 from kron.runtime import DEFAULT_SLACK_S

@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from kron.core.errors import Code, KronError, quoted, visible
 from kron.krond.control.wire import excerpt
-from kron.krond.state.owner import SOCKET_NAME
+from kron.krond.state.names import SOCKET_NAME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

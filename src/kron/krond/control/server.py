@@ -19,7 +19,7 @@ from contextlib import suppress
 from kron.core.errors import Code, KronError
 from kron.krond.control.wire import FORM, REQUEST_BYTES, excerpt, parse_request
 from kron.krond.loop.poller import Poller
-from kron.krond.state.owner import SOCKET_NAME
+from kron.krond.state.names import SOCKET_NAME
 
 Message = dict[str, object]
 Handler = Callable[[Message, "Connection"], Message | None]

@@ -19,7 +19,7 @@ from kron.krond.process.cgroup import Usage
 from kron.krond.result import signal_name
 from kron.krond.state.directory import Directory
 from kron.krond.state.fields import optional_timestamp
-from kron.krond.state.owner import PID_FILE
+from kron.krond.state.names import PID_FILE
 from kron.krond.state.record import RETRIED, succeeded
 
 TYPE_CHECKING = False

@@ -16,11 +16,7 @@ from contextlib import suppress
 from kron.krond.state.directory import Directory
 from kron.krond.state.errors import PersistenceError
 from kron.krond.state.lock import PATIENCE_S, Lock, is_free, lives, lock, pid_in, wait_for_lock
-
-PID_FILE = "krond.pid"
-"""The name of the file with the process id, in a state directory."""
-SOCKET_NAME = "control.sock"
-"""The name of the socket there by which the commands reach krond (`kron.krond.control`)."""
+from kron.krond.state.names import PID_FILE, SOCKET_NAME
 
 _NO_DIRECTORY_LOCKS = (errno.EBADF, errno.EINVAL, errno.EOPNOTSUPP)
 _CREDENTIALS = struct.Struct("iII")  # pid, uid, gid
