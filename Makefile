@@ -88,7 +88,7 @@ constraints: ## Pin the newest versions in constraints.txt
 
 clean: ## Remove the environment and everything that was built
 	@rm -rf .venv .venv-new .site build dist .coverage .coverage.* .hypothesis \
-	  .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	  .mypy_cache .pytest_cache .ruff_cache .import_linter_cache src/kron/krond/process/launcher
 	@find src tests bench demo tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 define check_python
@@ -107,7 +107,8 @@ endif
 
 # constraints.txt also pins what builds the package: pip before 25.3 reads the first variable for
 # that, later ones the second.
-$(STAMP): pyproject.toml constraints.txt
+# hatch_build.py compiles the launcher, if there is a C compiler.
+$(STAMP): pyproject.toml constraints.txt hatch_build.py src/kron/krond/process/launcher.c
 	@$(check_python)
 	@echo 'Setting up .venv ...'
 	@rm -f $(STAMP)

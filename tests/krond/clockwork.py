@@ -31,7 +31,7 @@ from kron.krond.process.processes import Processes
 from kron.krond.roster.member import HostMember
 from kron.krond.roster.run import PendingRun, Run
 from kron.krond.state.store import StateStore
-from kron.krond.surroundings import Surroundings
+from kron.krond.surroundings import Starting, Surroundings
 from kron.logs.journal import Journal
 from kron.logs.record import Record
 from kron.testing.clock import FakeClock
@@ -57,7 +57,7 @@ class Launcher(Surroundings):
         """When starts were tried."""
         self._clock = clock
 
-    def start(self, pending: PendingRun, proof: str, now_s: int) -> tuple[int, list[int]]:
+    def start(self, pending: PendingRun, proof: str, now_s: int) -> Starting:
         """Start a run."""
         self.tries_ns.append(self._clock.now_ns())
         self._clock.advance(self.takes_s.get(pending.member.entry.name, 0))

@@ -28,7 +28,7 @@ import kron.krond.background
 import kron.krond.commands.start
 import kron.krond.service
 from kron.krond.daemon import Daemon
-from kron.krond.process import processes
+from kron.krond.process import launched, processes
 from kron.krond.program import KROND
 from kron.waking.clock import Clock
 from kron.waking.timer import WallTimer
@@ -50,7 +50,8 @@ ACTIONS = ("watch", "reap", "reap_if_ended", "signal_group")
 class Fault:
     """Counts lines, from the beginning or from when the timer fires, and strikes at number `at`.
 
-    `side`: whose lines are counted, krond's or those of its child between fork and exec.
+    `side`: whose lines are counted, krond's or those of its child between fork and exec; for those
+    krond forks even where it has a launcher.
     `victim`: who is killed then: `self`, the `parent` (krond, by its child) or `both`.
     """
 
@@ -67,6 +68,8 @@ class Fault:
 
     def install(self) -> None:
         """Count when it is time to, in this process and in those that it forks."""
+        if not self._is_counted_here:
+            launched.is_there = lambda: False
         os.register_at_fork(after_in_child=self._forked)
         if self._since == "beginning":
             self._begin()

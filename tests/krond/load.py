@@ -21,7 +21,7 @@ def lines(host: FaultyHost, count: int, then: str = "") -> list[str]:
     return [
         host.job(
             f"job-{number}",
-            *(("nice=1",) if number % 3 == 0 else ()),  # forked; the others are spawned
+            *(("nice=1",) if number % 3 == 0 else ()),  # by the launcher; the others are spawned
             schedule=SCHEDULES[number % 2],
             policy="",
             then=then,

@@ -24,7 +24,7 @@ ESCAPE = "(setsid sh -c '{} echo $$ > escaped; exec sleep 600' > /dev/null 2>&1 
 """Two forks and a session of its own: neither the group nor the parent knows it any more."""
 UNTIL_ESCAPED = "until [ -s escaped ]; do sleep 0.02; done"
 FORKED = "nice=1"
-"""With it a run is forked; without it is spawned."""
+"""With it a run needs the launcher; without it is spawned."""
 
 
 @pytest.fixture

@@ -345,7 +345,7 @@ def test_no_run_has_the_history_open(host: Host) -> None:
     command = f'command="ls -l /proc/self/fd > {seen}"'
     host.write(
         f"{NEVER} name=spawned shell=true {command}",
-        f"{NEVER} name=forked shell=true umask=022 {command}",
+        f"{NEVER} name=launched shell=true umask=022 {command}",
     )
     host.start()
     trigger(host, "spawned")
@@ -353,7 +353,7 @@ def test_no_run_has_the_history_open(host: Host) -> None:
     assert host.process is not None
     open_files = [file.readlink() for file in Path(f"/proc/{host.process.pid}/fd").iterdir()]
     assert DATABASE in {path.name for path in open_files}
-    for name in ("spawned", "forked"):
+    for name in ("spawned", "launched"):
         trigger(host, name)
         assert DATABASE not in seen.read_text()
     assert is_alive(host.process.pid)

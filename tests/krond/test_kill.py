@@ -11,6 +11,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ from tests.soak import SOAK
 
 DUE = to_text(DUE_S)
 NEXT = to_text(NEXT_S)
-JOBS = ("spawned", "forked")
+JOBS = ("spawned", "launched")
 AT_DUE = {"begin_s": DUE_S - 1, "due_s": DUE_S}
 AT_NEXT = {"begin_s": NEXT_S - 1, "due_s": NEXT_S}
 
@@ -62,7 +63,7 @@ def test_killed_at_any_step_of_a_run_krond_neither_loses_it_nor_repeats_it(
     def is_over() -> bool:
         return host.is_over(due)
 
-    host.write(host.job("spawned"), host.job("forked", "nice=1"))
+    host.write(host.job("spawned"), host.job("launched", "nice=1"))
     host.be_seen()
     host.crash(Fault(0), is_over, **AT_DUE)
     for point in steps(host):
@@ -106,12 +107,12 @@ def test_killed_between_fork_and_exec_a_run_is_neither_lost_nor_repeated(
     A child that has left its proof and is killed with krond looks like one that ran, and is not
     run again. One that is killed alone is a run that SIGKILL has ended.
     """
-    due: list[Ran] = [("forked", DUE)]
+    due: list[Ran] = [("launched", DUE)]
 
     def is_over() -> bool:
         return host.is_over(due)
 
-    host.write(host.job("forked", "nice=1"))
+    host.write(host.job("launched", "nice=1"))
     host.be_seen()
     host.crash(Fault(0, side="child"), is_over, **AT_DUE)
     points = steps(host)
@@ -151,7 +152,7 @@ def test_killed_at_any_step_krond_still_has_one_run_at_a_time(
     place = f"cwd={host.directory}"
     host.write(
         host.job("spawned", place, policy=rule, then=then),
-        host.job("forked", place, "nice=1", policy=rule, then=then),
+        host.job("launched", place, "nice=1", policy=rule, then=then),
     )
     host.be_seen()
 
@@ -206,7 +207,7 @@ def test_killed_again_and_again_while_it_recovers_krond_loses_and_repeats_nothin
     def is_over() -> bool:
         return host.is_over(due)
 
-    host.write(host.job("spawned"), host.job("forked", "nice=1"))
+    host.write(host.job("spawned"), host.job("launched", "nice=1"))
     host.be_seen()
     host.crash(Fault(0), is_over, **AT_DUE)
     lines = len(list(host.points()))
@@ -224,17 +225,20 @@ def test_killed_again_and_again_while_it_recovers_krond_loses_and_repeats_nothin
 
 
 @needs_strace
-@pytest.mark.parametrize("held", ["setsid", "execve"])
-@pytest.mark.parametrize("way", JOBS)
+@pytest.mark.parametrize(
+    ("way", "held"),
+    [*product(JOBS, ["setsid", "execve"]), ("launched", "setpriority")],
+)
 def test_a_child_that_outlives_krond_before_its_program_begins_is_waited_for(
     host: FaultyHost, way: str, held: str
 ) -> None:
-    """The child is held for half a second: at its first step, with no proof yet, or at its last.
+    """The child is held for half a second: at its first step, with no proof yet, at its last, or
+    when the launcher is at work.
 
     A krond that did not wait would find neither a proof nor a run, and start it a second time.
     """
     due: list[Ran] = [(way, DUE)]
-    host.write(host.job(way, "nice=1" if way == "forked" else ""))
+    host.write(host.job(way, "nice=1" if way == "launched" else ""))
     host.be_seen()
     host.launch(begin_s=DUE_S - 1)
     host.wait_until_ready()
@@ -243,7 +247,7 @@ def test_a_child_that_outlives_krond_before_its_program_begins_is_waited_for(
     with tampered(krond.pid, held, "delay_enter=500000", "-f"):
         wait_for(lambda: children(krond.pid), "the child of krond")
         (child,) = children(krond.pid)
-        if held == "execve":
+        if held != "setsid":
             wait_for(lambda: any((host.state / "runs").iterdir()), "the proof of the run")
         host.kill()
         assert Path(f"/proc/{child}").exists()

@@ -50,10 +50,10 @@ def test_the_environment_is_krond_s_own_and_nothing_else(
         more = 'env=ADDED=yes env=HOME=/elsewhere env="QUOTED=a b"'
         host.write(
             f"{NEVER} name=spawned {line} {more}",
-            f"{NEVER} name=forked {line} nice=3 {more}",
+            f"{NEVER} name=launched {line} nice=3 {more}",
         )
         host.start(env={**PATH, "HOME": "/home", **given, **of_systemd})
-        for name in ("spawned", "forked"):
+        for name in ("spawned", "launched"):
             run_id = host.trigger(name)
             host.wait_for_run("exited", run_id)
             expected = {
@@ -147,7 +147,7 @@ def test_no_descriptor_of_krond_s_is_left_in_a_run(tmp_path: Path, is_background
             look = f'command="/bin/ls -l /proc/self/fd" stdout=file:{tmp_path}/{{name}}'
             host.write(
                 f"{NEVER} name=spawned {look} stderr=discard",
-                f"{NEVER} name=forked {look} stderr=discard nice=2",
+                f"{NEVER} name=launched {look} stderr=discard nice=2",
                 f"{NEVER} name=in-one {look} stderr=file:{tmp_path}/{{name}} umask=0077",
                 host.job("going-on", "sleep 60", fields="nice=1"),
             )
@@ -159,7 +159,7 @@ def test_no_descriptor_of_krond_s_is_left_in_a_run(tmp_path: Path, is_background
                 assert str(Path(f"/proc/self/fd/{gift}").readlink()) in descriptors_of(pid)
             host.trigger("going-on")
             assert len(descriptors_of(pid)) > 10
-            for name in ("spawned", "forked", "in-one"):
+            for name in ("spawned", "launched", "in-one"):
                 host.wait_for_run("exited", host.trigger(name))
                 file = f"{tmp_path}/{name}"
                 errors = file if name == "in-one" else "/dev/null"

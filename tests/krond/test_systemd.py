@@ -131,13 +131,13 @@ def test_runs_are_not_told_of_systemd(tmp_path: Path) -> None:
     with systemd(str(tmp_path / "notify")) as service, Host(tmp_path) as host:
         host.write(
             f"{NEVER} name=spawned command=env stdout=file:{tmp_path}/spawned.txt",
-            f"{NEVER} name=forked command=env nice=1 stdout=file:{tmp_path}/forked.txt",
+            f"{NEVER} name=launched command=env nice=1 stdout=file:{tmp_path}/launched.txt",
         )
         env = {**os.environ, "KEPT": "1", **dict.fromkeys(PASSED, "7")}
         env["NOTIFY_SOCKET"] = service.name
         env["LISTEN_FDNAMES"] = "x"
         host.start(env=env)
-        for name in ("spawned", "forked"):
+        for name in ("spawned", "launched"):
             assert host.command("trigger", name, "--wait").returncode == 0
             lines = (tmp_path / f"{name}.txt").read_text().splitlines()
             assert "KEPT=1" in lines

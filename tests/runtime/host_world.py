@@ -37,7 +37,7 @@ from kron.krond.state.past import HISTORY
 from kron.krond.state.record import JobState, RunRecord
 from kron.krond.state.schema import from_json
 from kron.krond.state.store import StateStore, file_name
-from kron.krond.surroundings import Surroundings
+from kron.krond.surroundings import Starting, Surroundings
 from kron.testing.clock import FakeClock
 from kron.testing.life import SLOW_S, FaultKind, Life, LivedJob
 from kron.testing.loop import FakePoller, FakeTimer
@@ -153,13 +153,12 @@ class TableLauncher(Surroundings):
         super().__init__({}, None)
         self._world = world
 
-    def start(self, pending: PendingRun, proof: str, now_s: int) -> tuple[int, list[int]]:
+    def start(self, pending: PendingRun, proof: str, now_s: int) -> Starting:
         world = self._world
         world.effects.check()
         if world.fails(FaultKind.START_FAILS):
             raise StartError("no room for a process", for_good=False)
-        if world.fails(FaultKind.START_REFUSED):
-            raise StartError(REFUSED)
+        is_refused = world.fails(FaultKind.START_REFUSED)
         if world.fails(FaultKind.STORE_FAILS):
             error = StartError("no room for a proof", for_good=False)
             error.state_error = errno.ENOSPC
@@ -168,7 +167,35 @@ class TableLauncher(Surroundings):
             os.close(os.open(proof, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except FileExistsError:
             raise StartError(reason(StartStage.PROOF, errno.EEXIST)) from None
-        return world.start(pending.member.entry.name, pending.record, now_s), []
+        if is_refused:
+            return RefusedStarting(world, proof)
+        pid = world.start(pending.member.entry.name, pending.record, now_s)
+        return TableStarting(world, pid)
+
+
+class TableStarting(Starting):
+    """It has begun. krond may be killed before it knows."""
+
+    def __init__(self, world: HostWorld, pid: int) -> None:
+        self._world = world
+        self.pid = pid
+        self.loggers = []
+
+    def confirm(self) -> None:
+        self._world.effects.check()
+
+
+class RefusedStarting(TableStarting):
+    """It has left its proof, and has not begun."""
+
+    def __init__(self, world: HostWorld, proof: str) -> None:
+        super().__init__(world, -1)
+        self._proof = proof
+
+    def confirm(self) -> None:
+        self._world.effects.check()
+        Path(self._proof).unlink()
+        raise StartError(REFUSED)
 
 
 class TablePoller(FakePoller):

@@ -109,7 +109,8 @@ class _Service:
             stack.callback(captures.close)
             if handover is not None:
                 captures.take(handover.collectors, handover.unsent)
-            surroundings = Surroundings(_own_environment(), open_files, captures, cgroups)
+            environment, lock_held = _own_environment(), store.directory.descriptor
+            surroundings = Surroundings(environment, open_files, captures, cgroups, lock_held)
             history = History(store.directory, journal, clock, timers)
             stack.callback(history.close)
             waits = (clock, timers, poller, processes)

@@ -16,11 +16,12 @@ from kron.krond.output.captures import Capture, Captures
 from kron.krond.output.names import OutputName, directory_name
 from kron.krond.output.tails import wanted_tail
 from kron.krond.output.wire import Delivery, Sink, Stream
-from kron.krond.process.account import Account, find_account
+from kron.krond.process.account import Account, Accounts
+from kron.krond.process.cgroup import Cgroup
 from kron.krond.process.child import as_bytes, lifted
 from kron.krond.process.env_file import EnvFiles
 from kron.krond.process.failure import StartError
-from kron.krond.process.launch import Launch, launch
+from kron.krond.process.launch import Beginning, Launch, begin, launch
 from kron.krond.process.output import open_output, open_syslog
 from kron.krond.process.processes import HOOK_EVENT
 from kron.krond.roster.run import PendingRun
@@ -32,7 +33,8 @@ _PRIORITIES = {1: "cron.info", 2: "cron.err"}
 class Surroundings:
     """What all runs share: krond's own environment, /dev/null, its limit on open files.
 
-    And the captures, through which the output of a run gets to where krond keeps it.
+    And the captures, through which the output of a run gets to where krond keeps it; and the
+    descriptor with which krond has locked its state directory.
     """
 
     def __init__(
@@ -41,23 +43,26 @@ class Surroundings:
         open_files: tuple[int, int] | None,
         captures: Captures | None = None,
         cgroups: Cgroups | None = None,
+        lock: int = -1,
     ) -> None:
         # A krond that is itself a run has these, and a manual run of its own has none.
         self._environment = {
             name: value for name, value in environment.items() if name not in _OF_A_PERIOD
         }
         self.open_files = open_files
+        self._accounts = Accounts()
         self._env_files = EnvFiles()
         self.captures = captures
         self._cgroups = cgroups
+        self._lock = lock
         self._outputs = captures.settings if captures else OutputSettings()
         self._null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
 
-    def start(self, pending: PendingRun, proof: str, now_s: int) -> tuple[int, list[int]]:
-        """Start the process of a run: its pid, and those of the loggers that serve it."""
+    def start(self, pending: PendingRun, proof: str, now_s: int) -> Starting:
+        """Start the process of a run. Whether its program has begun is known once confirmed."""
         entry = pending.member.entry
         task = entry.task
-        account = find_account(task.user, task.group)
+        account = self._accounts.find(task.user, task.group, now_s)
         cgroup = None
         if self._cgroups is not None:
             cgroup = self._cgroups.make(entry.identity, pending.run_id, task)
@@ -68,20 +73,13 @@ class Surroundings:
             what = Launch(
                 *(task, env, proof, account, stdin, stdout, stderr),
                 open_files=self.open_files,
+                lock=self._lock,
                 cgroup=cgroup,
             )
-            pid = launch(what)
-            if self.captures and (capture := streams.capture(self.captures.now_ns())):
-                self.captures.add(capture)
-                pending.on_end.append(self.captures.run_ended)
-            return pid, streams.loggers
+            return Starting(begin(what), streams, cgroup, self.captures, pending)
         except StartError as error:
-            error.loggers = streams.loggers
-            if cgroup is not None:
-                cgroup.remove()
+            _undo(error, streams, cgroup)
             raise
-        finally:
-            streams.close()
 
     def start_beside(self, task: Task, facts: Mapping[str, str], text: bytes, now_s: int) -> int:
         """Start a process that serves a job without being a run of it: its pid.
@@ -89,7 +87,7 @@ class Surroundings:
         Like a run it has the task's user, directory and variables. It gets the text as its input,
         and its output is discarded.
         """
-        account = find_account(task.user, task.group)
+        account = self._accounts.find(task.user, task.group, now_s)
         env = self._variables_of(task, account, now_s)
         env |= {name.encode(): as_bytes(value) for name, value in facts.items()}
         stdin = _kept_input(text)
@@ -166,6 +164,51 @@ def _kept_input(text: bytes) -> int:
 
 def _no_input(error: OSError) -> StartError:
     return StartError(f"its input cannot be kept: {error.strerror}", for_good=False)
+
+
+class Starting:
+    """A run whose process was started."""
+
+    def __init__(
+        self,
+        beginning: Beginning,
+        streams: _Streams,
+        cgroup: Cgroup | None,
+        captures: Captures | None,
+        pending: PendingRun,
+    ) -> None:
+        self.pid = beginning.pid
+        self.loggers = streams.loggers
+        """The processes that serve it."""
+        self._beginning = beginning
+        self._streams = streams
+        self._cgroup = cgroup
+        self._captures = captures
+        self._pending = pending
+
+    def confirm(self) -> None:
+        """Wait until its program has begun. After a `StartError` nothing runs, and nothing is left.
+
+        It must be called once.
+        """
+        try:
+            self._beginning.confirm()
+        except StartError as error:
+            _undo(error, self._streams, self._cgroup)
+            raise
+        captures = self._captures
+        if captures and (capture := self._streams.capture(captures.now_ns())):
+            captures.add(capture)
+            self._pending.on_end.append(captures.run_ended)
+        self._streams.close()
+
+
+def _undo(error: StartError, streams: _Streams, cgroup: Cgroup | None) -> None:
+    """Close what was opened for a run that did not start. Its loggers are to be reaped."""
+    error.loggers = streams.loggers
+    streams.close()
+    if cgroup is not None:
+        cgroup.remove()
 
 
 class _Streams:

@@ -14,7 +14,7 @@ from kron.krond.enrolment.boot import FILE
 from tests.krond.fault import DUE_S, Fault, FaultyHost, Ran, Server
 from tests.soak import SOAK
 
-JOBS = ("spawned", "forked")
+JOBS = ("spawned", "launched")
 DAY_S = 86_400
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from kron.krond.process import spawned
 from tests.krond.process import scene as scenes
+from tests.krond.process.ways import WAYS, only
 
 
 @pytest.fixture
@@ -14,10 +14,8 @@ def scene() -> Iterator[scenes.Scene]:
         yield made
 
 
-@pytest.fixture(params=["spawned", "forked"])
+@pytest.fixture(params=WAYS)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Both ways of starting, for what neither of them may do differently."""
-    chosen = str(request.param)
-    if chosen == "forked":
-        monkeypatch.setattr(spawned, "suits", lambda *_: False)
-    return chosen
+    """Every way of starting, for what none of them may do differently."""
+    only(request.param, monkeypatch.setattr)
+    return str(request.param)

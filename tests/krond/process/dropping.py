@@ -7,17 +7,18 @@ import json
 import os
 import sys
 
-from kron.krond.process import spawned
 from kron.krond.process.account import Account
 from kron.krond.process.failure import StartError
 from kron.krond.process.launch import launch
 from kron.krond.process.output import open_output
 from tests.krond.process.scene import GROUP, OTHER, USER, no_child_is_left, scene, surroundings
+from tests.krond.process.ways import only
 
 PR_SET_KEEPCAPS = 8
 
 
-def main(mode: str, path: str) -> None:
+def main(mode: str, way: str, path: str) -> None:
+    only(way)
     account = Account(USER, GROUP, (GROUP, OTHER), "somebody")
     if mode == "keepcaps":
         ctypes.CDLL(None).prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0)
@@ -27,10 +28,8 @@ def main(mode: str, path: str) -> None:
         os.setresuid(USER, USER, USER)
     with scene() as here:
         what = here.launch_of("/bin/touch", path, account=account)
-        if mode in ("spawned", "forked"):
+        if mode == "own":
             what = what.replace(account=None)
-        if mode == "forked":
-            spawned.suits = lambda *_: False
         before = surroundings()
         answer: dict[str, object] = {"reason": "", "for_good": None}
         try:

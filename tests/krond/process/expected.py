@@ -7,11 +7,17 @@ import shutil
 
 import pytest
 
+from kron.krond.process import launched
 from kron.krond.process.failure import StartError
 from kron.krond.process.launch import Launch, launch
 from tests.krond.process.scene import Scene, no_child_is_left, surroundings
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can switch to another user")
+
+needs_launcher = pytest.mark.skipif(
+    not launched.is_there() and shutil.which("cc") is None,
+    reason="there is no C compiler here, so Kron has no launcher",
+)
 
 
 def needs(*programs: str) -> pytest.MarkDecorator:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kron.jobs.task import Task
+from kron.krond.process.cgroup import Cgroup
 from kron.krond.process.launch import Launch, launch
 
 USER = 54_321
@@ -43,6 +44,12 @@ class Scene:
         env = {b"PATH": b"/usr/bin:/bin"}
         plain = Launch(task, env, str(self.proof), None, self.null, self.null, self.null)
         return plain.replace(**changes)
+
+    def gate(self) -> Cgroup:
+        """A cgroup to be entered by way of a pipe: a child waits there until it is read."""
+        gate = Cgroup(str(self.path), "")
+        os.mkfifo(gate.entrance)
+        return gate
 
     def output(self, what: Launch, *, status: int = 0) -> bytes:
         """What it writes to its standard output. Checks its proof and removes it."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kron.krond.process.account import Account, find_account
+from kron.krond.process.account import Account, Accounts, find_account
 from kron.krond.process.failure import StartError
 from tests.krond.process.expected import needs_root
 
@@ -187,3 +187,26 @@ def test_a_krond_that_is_not_root_runs_its_own_jobs_and_no_others(groups: list[i
 @needs_root
 def test_a_krond_with_groups_that_its_user_does_not_have_says_so() -> None:
     assert answers([4711])[1] == 'only root can give user "nobody" other groups than krond has'
+
+
+def test_accounts_are_looked_up_once_a_second(
+    database: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accounts = Accounts()
+    found = accounts.find("somebody", "", 100)
+    assert found == find_account("somebody", "")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getgrouplist", lambda name, gid: [gid])
+        assert accounts.find("somebody", "", 100) == found
+        assert accounts.find("somebody", "staff", 100) == Account(7001, 7010, (7010,), "somebody")
+        assert accounts.find("somebody", "", 101) == Account(7001, 7002, (7002,), "somebody")
+
+
+def test_a_user_who_does_not_exist_may_exist_in_the_same_second(
+    database: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accounts = Accounts()
+    with pytest.raises(StartError):
+        accounts.find("new", "", 100)
+    monkeypatch.setattr(pwd, "getpwnam", lambda name: named(7030, 7031, name))
+    assert accounts.find("new", "", 100) is not None

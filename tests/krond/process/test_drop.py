@@ -19,8 +19,9 @@ from kron.jobs.task import LimitedResource
 from kron.krond.process.account import Account
 from kron.krond.process.failure import StartError
 from kron.krond.process.launch import launch
-from tests.krond.process.expected import needs, needs_root, refused
+from tests.krond.process.expected import needs, needs_launcher, needs_root, refused
 from tests.krond.process.scene import GROUP, OTHER, USER, Scene, no_child_is_left, surroundings
+from tests.krond.process.ways import FOR_OTHERS, WAYS, only
 
 pytestmark = needs_root
 ACCOUNT = Account(USER, GROUP, (GROUP, OTHER), "somebody")
@@ -175,6 +176,7 @@ def test_what_the_kernel_says_afterwards_is_compared(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, failing: str
 ) -> None:
     """Each of the three alone is enough to refuse."""
+    only("forked", monkeypatch.setattr)
     told = {"getresuid": (USER, USER, 0), "getresgid": (GROUP, 0, GROUP), "getgroups": [0, GROUP]}
     what = scene.launch_of("/bin/touch", str(scene.path / "ran"), account=ACCOUNT)
     with monkeypatch.context() as patch:
@@ -219,7 +221,6 @@ def strace(*injected: str) -> list[str]:
             id="capabilities-that-outlive-the-switch",
             marks=needs("setpriv"),
         ),
-        pytest.param([], "keepcaps", NOT_DROPPED, id="capabilities-kept-in-reserve"),
         pytest.param(
             ["unshare", "--map-root-user"],
             "plain",
@@ -245,18 +246,27 @@ def strace(*injected: str) -> list[str]:
         ),
     ],
 )
+@pytest.mark.parametrize("way", FOR_OTHERS)
 def test_nothing_is_executed_when_privileges_do_not_drop(
-    scene: Scene, breaking: list[str], mode: str, reason: str
+    scene: Scene, breaking: list[str], mode: str, reason: str, way: str
 ) -> None:
-    answer = broken(scene, breaking, mode)
+    answer = broken(scene, breaking, mode, way)
     assert answer["reason"].startswith(reason)
     assert answer["for_good"] == ("EAGAIN" not in "".join(breaking))
     assert list((scene.path / "open").iterdir()) == []
     assert (answer["unchanged"], answer["childless"], answer["proof"]) == (True, True, False)
 
 
+@needs_launcher
+def test_capabilities_kept_in_reserve_do_not_outlive_the_switch(scene: Scene) -> None:
+    """A fork would keep them, so it executes nothing. The exec of the launcher drops them."""
+    assert broken(scene, [], "keepcaps", "forked")["reason"] == NOT_DROPPED
+    assert list((scene.path / "open").iterdir()) == []
+    assert broken(scene, [], "keepcaps", "launched")["reason"] == ""
+
+
 @needs("strace")
-@pytest.mark.parametrize("mode", ["spawned", "forked"])
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     ("injected", "reason"),
     [
@@ -274,12 +284,12 @@ def test_nothing_is_executed_when_privileges_do_not_drop(
     ],
 )
 def test_want_of_resources_is_not_for_good(
-    scene: Scene, mode: str, injected: str, reason: str
+    scene: Scene, way: str, injected: str, reason: str
 ) -> None:
     breaking = strace(injected)
     if injected.startswith("execve"):
         breaking += ["-P", "/bin/touch"]  # and not that of Python itself
-    answer = broken(scene, breaking, mode)
+    answer = broken(scene, breaking, "own", way)
     assert answer["reason"].startswith(reason)
     assert answer["for_good"] is False
     assert list((scene.path / "open").iterdir()) == []
@@ -287,12 +297,13 @@ def test_want_of_resources_is_not_for_good(
 
 
 def test_the_program_of_these_tests_runs_when_nothing_is_broken(scene: Scene) -> None:
-    for mode in ("plain", "spawned", "forked", "output"):
-        answer = broken(scene, [], mode)
+    cases = [("own", way) for way in WAYS] + [("plain", way) for way in FOR_OTHERS]
+    for mode, way in (*cases, ("output", "spawned")):
+        answer = broken(scene, [], mode, way)
         assert answer["reason"] == ""
         assert answer["unchanged"]
         (made,) = (scene.path / "open").iterdir()
-        assert made.stat().st_uid == (0 if mode in ("spawned", "forked") else USER)
+        assert made.stat().st_uid == (0 if mode == "own" else USER)
         made.unlink()
 
 
@@ -301,7 +312,7 @@ def test_the_program_of_these_tests_runs_when_nothing_is_broken(scene: Scene) ->
     "injected", ["setgroups:error=EPERM:when=1", "setfsuid:retval=0", "setfsgid:retval=0"]
 )
 def test_no_output_is_opened_with_krond_s_own_rights(scene: Scene, injected: str) -> None:
-    answer = broken(scene, strace(injected), "output")
+    answer = broken(scene, strace(injected), "output", "spawned")
     assert answer["reason"].startswith("krond cannot switch to the ")
     assert list((scene.path / "open").iterdir()) == []
     assert answer["unchanged"]
@@ -315,22 +326,23 @@ def test_no_output_is_opened_with_krond_s_own_rights(scene: Scene, injected: str
 def test_a_krond_that_does_not_get_its_rights_back_ends_at_once(
     scene: Scene, injected: str
 ) -> None:
-    done = run(scene, strace(injected), "output")
+    done = run(scene, strace(injected), "output", "spawned")
     assert (done.returncode, done.stdout) == (70, ""), done.stderr
 
 
-def broken(scene: Scene, breaking: list[str], mode: str) -> Any:
+def broken(scene: Scene, breaking: list[str], mode: str, way: str) -> Any:
     """What a krond under these conditions says of its start."""
-    done = run(scene, breaking, mode)
+    done = run(scene, breaking, mode, way)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-def run(scene: Scene, breaking: list[str], mode: str) -> subprocess.CompletedProcess[str]:
+def run(scene: Scene, breaking: list[str], mode: str, way: str) -> subprocess.CompletedProcess[str]:
     open_to_all = scene.path / "open"
     open_to_all.mkdir(exist_ok=True)
     open_to_all.chmod(0o777)
-    program = [sys.executable, "-m", "tests.krond.process.dropping", mode, str(open_to_all / "ran")]
+    words = ("tests.krond.process.dropping", mode, way, str(open_to_all / "ran"))
+    program = [sys.executable, "-m", *words]
     env = {**os.environ, "TMPDIR": str(scene.path)}
     return subprocess.run(
         [*breaking, *program], capture_output=True, text=True, check=False, env=env

@@ -5,21 +5,26 @@ Whichever way it was to be started, the reason is the same.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import resource
-import time
+import signal
 from collections.abc import Callable
 from errno import EIO, ENOENT
 
 import pytest
 
 from kron.jobs.task import LimitedResource, Task
-from kron.krond.process import forked, spawned
+from kron.krond.process import forked, launched, report
 from kron.krond.process import launch as launch_module
-from kron.krond.process.failure import StartError
-from kron.krond.process.launch import Launch, launch
-from tests.krond.process.expected import refused
+from kron.krond.process.failure import StartError, StartStage
+from kron.krond.process.launch import Launch, begin, launch
+from kron.krond.process.steps import Step
+from kron.krond.state.lock import is_free
+from tests.krond.process.expected import needs_launcher, refused
 from tests.krond.process.scene import Scene, no_child_is_left, surroundings
+from tests.krond.process.ways import FOR_OTHERS, WAYS, only
+from tests.logbook import wait_for
 
 MISSING = "No such file or directory"
 
@@ -254,17 +259,62 @@ def test_limits_that_cannot_be_set_stop_the_run(
     assert (error.reason, error.for_good) == (reason, True)
 
 
+@pytest.mark.parametrize("way", FOR_OTHERS, indirect=True)
 def test_a_child_that_hangs_is_ended_and_the_others_do_not_wait_for_it(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     """As in the home directory on a server that does not answer."""
-    monkeypatch.setattr(forked, "PATIENCE_MS", 100)
-    with monkeypatch.context() as patch:
-        patch.setattr(forked, "enter_directory", lambda _: time.sleep(60))
-        error = refused(scene, scene.launch_of("/bin/true", cwd="/", nice=0))
+    monkeypatch.setattr(report, "PATIENCE_MS", 100)
+    error = refused(scene, scene.launch_of("/bin/true", cgroup=scene.gate()))
     assert error.reason.startswith("it hung before its program began")
     assert error.for_good
-    assert forked._unreaped == []
+    assert report._unreaped == []
+
+
+@pytest.mark.parametrize("way", FOR_OTHERS, indirect=True)
+def test_a_child_holds_the_lock_exactly_until_its_program_begins(scene: Scene, way: str) -> None:
+    """So that the next krond waits for the children of one that was killed."""
+    gate = scene.gate()
+    ours = os.open(scene.path, os.O_RDONLY | os.O_CLOEXEC)
+    fcntl.flock(ours, fcntl.LOCK_EX)
+    beginning = begin(scene.launch_of("/bin/sleep", "600", cgroup=gate, lock=ours))
+    os.close(ours)  # as if krond were gone
+    another = os.open(scene.path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        assert not is_free(another)
+        reading = os.open(gate.entrance, os.O_RDONLY)  # lets it go on
+        beginning.confirm()
+        os.close(reading)
+        # The exec closes one descriptor after the other.
+        wait_for(lambda: is_free(another), "the lock")
+    finally:
+        os.close(another)
+        os.kill(beginning.pid, signal.SIGKILL)
+        os.waitpid(beginning.pid, 0)
+
+
+@needs_launcher
+def test_a_launcher_that_is_gone_is_done_without(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after an upgrade of its package."""
+    monkeypatch.setattr(launched, "_program", os.fsencode(scene.path / "launcher"))
+    before = surroundings()
+    assert scene.stat(nice=3)[16] == 3
+    assert surroundings() == before
+
+
+@needs_launcher
+def test_a_step_that_the_launcher_does_not_know_is_an_error(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It leaves none out: the program would run with rights that it should not have."""
+    for broken in (("nonsense", 1), ("nice", b"much"), ("user", b"0x10"), ("limit", 1, 2**64, 1)):
+        with monkeypatch.context() as patch:
+            given = Step(StartStage.NICE, *broken)
+            patch.setattr(launched, "steps", lambda *_, given=given: [given])
+            error = refused(scene, scene.launch_of("/bin/touch", str(scene.path / "ran"), nice=1))
+        assert error.reason == "its niceness cannot be set: Invalid argument"
 
 
 @pytest.mark.parametrize("raised", [RuntimeError, KeyboardInterrupt, SystemExit, MemoryError])
@@ -275,6 +325,7 @@ def test_whatever_goes_wrong_in_the_child_it_never_goes_on_as_a_second_krond(
         raise raised
 
     pid = os.getpid()
+    only("forked", monkeypatch.setattr)
     monkeypatch.setattr(forked, "_default_signals", broken)
     error = refused(scene, scene.launch_of("/bin/true", nice=0))
     assert os.getpid() == pid
@@ -291,7 +342,7 @@ def test_a_reason_tells_no_arguments_and_no_environment(scene: Scene) -> None:
             task=what.task.replace(argv=(*argv, "--password=hunter2") if argv else ()),
             env={**what.env, b"TOKEN": b"hunter2"},
         )
-        for suits in (spawned.suits, lambda *_: False):
+        for way in WAYS:
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(spawned, "suits", suits)
-                assert "hunter2" not in refused(scene, secret).reason, name
+                only(way, patch.setattr)
+                assert "hunter2" not in refused(scene, secret).reason, (name, way)

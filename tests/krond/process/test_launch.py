@@ -1,6 +1,6 @@
 """A run's process, as it sees itself: what it was asked to be, and nothing of krond's besides.
 
-Every promise is kept by both ways of starting, and checked from inside the child.
+Every promise is kept by every way of starting, and checked from inside the child.
 """
 
 from __future__ import annotations
@@ -23,11 +23,14 @@ from hypothesis import strategies as st
 
 from kron.jobs.task import UNLIMITED, LimitedResource
 from kron.krond.process import child as child_module
-from kron.krond.process import forked, spawned
+from kron.krond.process import forked, launched, spawned
 from kron.krond.process.failure import StartStage
 from kron.krond.process.launch import launch
+from kron.krond.process.steps import steps
+from tests.krond.process.expected import needs_launcher
 from tests.krond.process.scene import Scene, no_child_is_left, surroundings
 from tests.krond.process.scene import scene as scene_of_its_own
+from tests.krond.process.ways import WAYS, only
 from tests.soak import examples
 
 THREAD_SIGNALS = 1 << 31 | 1 << 32
@@ -60,7 +63,7 @@ def untidy() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("way")
-class TestBothWays:
+class TestEveryWay:
     def test_the_environment_is_exactly_the_one_given(self, scene: Scene) -> None:
         given = {b"A": b"\xff\xfe", b"\xc3": b"", b"LONG": b"x" * 100_000, b"B": b"a=b\nc"}
         entries = scene.sees("environ", env=given).split(b"\0")
@@ -255,7 +258,8 @@ def test_the_ways_cannot_be_told_apart_from_inside(
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     seen = []
     with pytest.MonkeyPatch.context() as patch, scene_of_its_own() as scene:
-        for _ in range(2):
+        for way in WAYS:
+            only(way, patch.setattr)
             changes: dict[str, Any] = {"env": env, "umask": umask, "cwd": cwd, "cwd_may_lack": True}
             changes |= {"stdin": 0, "stderr": 2} if low else {}
             status = scene.status(**changes)
@@ -274,22 +278,21 @@ def test_the_ways_cannot_be_told_apart_from_inside(
                     scene.output(scene.launch_of("/bin/ls", "/proc/self/fd", **changes)),
                 )
             )
-            patch.setattr(spawned, "suits", lambda *_: False)
-    assert seen[0] == seen[1]
+    assert all(each == seen[0] for each in seen)
 
 
 ORDERS = f"""
 import itertools, json, os, sys
-from kron.krond.process import spawned
 from kron.krond.process.launch import launch
+from kron.krond.process.steps import steps
 from tests.krond.process.scene import descriptors, scene
+from tests.krond.process.ways import WAYS, only
 names = sys.argv[1:]
-suits = spawned.suits
 seen = []
 with scene() as scene:
     before = descriptors()
-    for is_spawned in (True, False):
-        spawned.suits = suits if is_spawned else lambda *_: False
+    for way in WAYS:
+        only(way)
         for order in itertools.product((0, 1, 2), repeat=3):
             result = str(scene.path / "result")
             what = scene.launch_of("/bin/sh", "-c", {SHOW_DESCRIPTORS!r}, result)
@@ -314,21 +317,23 @@ def test_krond_s_own_three_descriptors_can_be_given_in_any_order(tmp_path: Path)
         file.close()
     seen, leaked = json.loads(answer.read_text())
     assert not leaked
-    assert len(seen) == 2 * 27
+    assert len(seen) == len(WAYS) * 27
     for order, shown in seen:
         assert shown == [str(paths[number]) for number in order]
 
 
 CLOSED = """
 import json, os, sys
-from kron.krond.process import spawned
 from kron.krond.process.failure import StartError
 from kron.krond.process.launch import launch
+from kron.krond.process.steps import steps
 from tests.krond.process.scene import scene
+from tests.krond.process.ways import WAYS, only
 with scene() as scene:
     writing = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.closerange(0, 3)
-    for _ in range(2):
+    for way in WAYS:
+        only(way)
         pid = launch(scene.launch_of("/bin/ls", "/proc/self/fd", stdout=writing))
         os.waitpid(pid, 0)
         os.unlink(scene.proof)
@@ -336,14 +341,13 @@ with scene() as scene:
             launch(scene.launch_of("/no/such/program"))
         except StartError as error:
             os.write(writing, b"refused ")
-        spawned.suits = lambda *_: False
 """
 
 
 def test_a_krond_without_descriptors_of_its_own_starts_runs_all_the_same(tmp_path: Path) -> None:
     answer = tmp_path / "answer"
     subprocess.run([sys.executable, "-c", CLOSED, str(answer)], check=True)
-    assert answer.read_text().split() == ["0", "1", "2", "3", "refused"] * 2
+    assert answer.read_text().split() == ["0", "1", "2", "3", "refused"] * len(WAYS)
 
 
 def test_a_descriptor_more_is_not_needed_to_spawn(scene: Scene) -> None:
@@ -457,7 +461,7 @@ class TestLimits:
     ) -> None:
         limits = ((LimitedResource.NPROC, 9), (LimitedResource.AS, 16 << 20))
         what = scene.launch_of("/bin/true", limits=limits)
-        stages = [stage for stage, _ in forked._steps(what, [b"/bin/true"], (0, 1, 2))]
+        stages = [step.stage for step in steps(what, [b"/bin/true"], (0, 1, 2))]
         assert stages[2:4] == [StartStage.DESCRIPTORS, StartStage.LIMITS]
         assert stages[-3:] == [StartStage.SIGNALS, StartStage.LIMITS, StartStage.PROGRAM]
 
@@ -483,11 +487,12 @@ def test_signals_that_come_while_forking_reach_krond_and_not_its_handlers_in_the
     before = signal.signal(signal.SIGUSR1, lambda *_: came.append(os.getpid()))
     original = forked._leave_proof
 
-    def disturbed(path: str) -> None:
+    def disturbed(path: bytes) -> None:
         os.kill(os.getpid(), signal.SIGUSR1)
         os.kill(os.getppid(), signal.SIGUSR1)
         original(path)
 
+    only("forked", monkeypatch.setattr)
     monkeypatch.setattr(forked, "_leave_proof", disturbed)
     try:
         # Blocked until its program is about to begin, it then has its default: it ends the child.
@@ -495,6 +500,32 @@ def test_signals_that_come_while_forking_reach_krond_and_not_its_handlers_in_the
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert came == [os.getpid()]
+
+
+@needs_launcher
+def test_there_is_a_launcher_wherever_a_compiler_can_make_it(scene: Scene) -> None:
+    """And it is used for what cannot be spawned: what krond executes is not itself."""
+    assert launched.is_there()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fork", lambda: pytest.fail("it forked"))
+        assert scene.stat(nice=4)[16] == 4
+
+
+@needs_launcher
+def test_the_launcher_does_not_look_at_the_environment_of_the_run(scene: Scene) -> None:
+    """It is root, and the environment may be another user's: no loader, no C library."""
+    header = launched.LAUNCHER.read_bytes()[:64]
+    assert header[:4] == b"\x7fELF"
+    done = subprocess.run(
+        ["readelf", "--program-headers", "--wide", str(launched.LAUNCHER)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "INTERP" not in done.stdout
+    assert "DYNAMIC" not in done.stdout
+    env = {b"LD_PRELOAD": b"/nowhere.so", b"GLIBC_TUNABLES": b"glibc.malloc.check=3"}
+    assert scene.sees("environ", env=env, nice=1).count(b"\0") == 2
 
 
 @pytest.mark.heavy

@@ -318,7 +318,7 @@ def test_a_damaged_state_of_a_job_that_comes_back_at_a_reload_is_set_aside(host:
     assert host.command("trigger", "job", "--wait").returncode == 0
 
 
-@pytest.mark.parametrize("fields", ["", "nice=1"], ids=["spawned", "forked"])
+@pytest.mark.parametrize("fields", ["", "nice=1"], ids=["spawned", "launched"])
 def test_another_directory_put_in_its_place_changes_nothing_for_a_krond_that_runs(
     host: Host, fields: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""Accounts: the user and groups of a run, looked up for every run, because they may change.
+"""Accounts: the user and groups of a run, looked up again every second, because they may change.
 
 To the kernel an account is only numbers. This module also checks whether krond may switch to them,
 to give the reason in words; the child verifies the switch itself.
@@ -29,6 +29,24 @@ class Account(Frozen):
     groups: tuple[int, ...]
     name: str
     """The name of the user, for people."""
+
+
+class Accounts:
+    """Remembers those of this second: in a burst, jobs of the same user read /etc/passwd once."""
+
+    def __init__(self) -> None:
+        self._second = -1
+        self._found: dict[tuple[str, str], Account | None] = {}
+
+    def find(self, user: str, group: str, now_s: int) -> Account | None:
+        """The same as `find_account`."""
+        if now_s != self._second:
+            self._second = now_s
+            self._found.clear()
+        key = user, group
+        if key not in self._found:
+            self._found[key] = find_account(user, group)
+        return self._found[key]
 
 
 def find_account(user: str, group: str) -> Account | None:

@@ -43,9 +43,14 @@ class Cgroup:
         self.path = path
         self._home = home
 
+    @property
+    def entrance(self) -> str:
+        """The file to which a process writes 0 to move into it."""
+        return f"{self.path}/{_PROCS}"
+
     def enter(self) -> None:
         """Move this process into it."""
-        write(f"{self.path}/{_PROCS}", "0")
+        write(self.entrance, "0")
 
     def leave(self) -> None:
         """Move this process, which is krond, back to its own."""

@@ -15,18 +15,14 @@ import fcntl
 import os
 import signal
 import stat
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from errno import EACCES, EISDIR, ELIBACC, ENOENT, ENOTDIR
 from functools import lru_cache
 
 from kron.jobs.task import DEFAULT_PATH
-from kron.krond.process.failure import NotStarted, StartStage, error_number
+from kron.krond.process.failure import NotStarted, StartStage
 from kron.krond.process.kernel import mark_close_on_exec
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kron.krond.process.launch import Launch
 
 PROOF_FLAGS = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
 PROOF_MODE = 0o600
@@ -46,13 +42,13 @@ def as_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def enter_directory(what: Launch) -> None:
+def enter_directory(path: bytes, *, may_lack: bool = False) -> None:
+    """Enter it, or the root if it may lack and does."""
     try:
-        os.chdir(as_bytes(what.task.cwd))
-    except (OSError, ValueError) as error:
-        number = error_number(error)
-        if not what.task.cwd_may_lack or number not in _MISSING_OR_CLOSED:
-            raise NotStarted(StartStage.DIRECTORY, number) from None
+        os.chdir(path)
+    except OSError as error:
+        if not may_lack or error.errno not in _MISSING_OR_CLOSED:
+            raise
         os.chdir("/")
 
 
@@ -72,20 +68,26 @@ def _seal_inherited() -> None:
                 os.set_inheritable(descriptor, False)
 
 
-@contextmanager
-def sources(stdin: int, stdout: int, stderr: int) -> Iterator[tuple[int, ...]]:
+class Sources:
     """The descriptors that become 0, 1 and 2, as copies above those three where necessary.
 
     So none is overwritten before it is copied, in any order: stdout may be 2 and stderr 1. One that
-    is in its place already and not close-on-exec (krond's own output) is used without a copy.
+    is in its place already and not close-on-exec (krond's own output) is used without a copy. The
+    copies are closed at the end of a `with`.
     """
-    given: tuple[int, ...] = (stdin, stdout, stderr)
-    copies: dict[int, int] = {}
-    try:
+
+    def __init__(self, stdin: int, stdout: int, stderr: int) -> None:
+        self._given = (stdin, stdout, stderr)
+        self._copies: dict[int, int] = {}
+
+    def __enter__(self) -> tuple[int, ...]:
+        given, copies = self._given, self._copies
         try:
             # A closed one fails here, before its number is reused.
             stay = [os.get_inheritable(descriptor) for descriptor in given]
             stay[0] = False  # the proof is opened as 0
+            if min(given) >= _FIRST:
+                return given
             if any(
                 source < _FIRST and not (source == target and stay[target])
                 for target, source in enumerate(given)
@@ -94,10 +96,12 @@ def sources(stdin: int, stdout: int, stderr: int) -> Iterator[tuple[int, ...]]:
                     if source < _FIRST and source not in copies:
                         copies[source] = lifted(source)
         except OSError as error:
+            self.__exit__()
             raise NotStarted(StartStage.DESCRIPTORS, error.errno or 0) from None
-        yield tuple([copies.get(source, source) for source in given])
-    finally:
-        for copy in copies.values():
+        return tuple([copies.get(source, source) for source in given])
+
+    def __exit__(self, *_: object) -> None:
+        for copy in self._copies.values():
             os.close(copy)
 
 

@@ -1,7 +1,8 @@
 """Starting a process: its description, and the one function that starts it or raises the reason.
 
-There are two ways. A run with krond's own user, limits and niceness is spawned, which costs the
-same for a small and a big krond; any other is forked. A run cannot tell the difference.
+There are three ways. A run with krond's own user, limits and niceness is spawned, which costs the
+same for a small and a big krond. For any other the launcher is spawned, if Kron has it here; else
+krond forks. A run cannot tell the difference.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from errno import EEXIST, EINVAL, ENOENT
 from kron.core.errors import quoted
 from kron.core.frozen import Frozen
 from kron.jobs.task import Task
-from kron.krond.process import forked, spawned
+from kron.krond.process import forked, launched, spawned
 from kron.krond.process.account import Account
 from kron.krond.process.cgroup import Cgroup
-from kron.krond.process.child import as_bytes, seal, sources
+from kron.krond.process.child import Sources, as_bytes, seal
 from kron.krond.process.failure import PASSING, NotStarted, StartError, StartStage, reason
+from kron.krond.process.report import Report
 
 
 class Launch(Frozen):
@@ -34,27 +36,57 @@ class Launch(Frozen):
     stderr: int
     open_files: tuple[int, int] | None = None
     """The soft and hard limit of open files, unless the task has another. None: krond's own."""
+    lock: int = -1
+    """A locked descriptor, which the child holds until its program begins. -1: none."""
     cgroup: Cgroup | None = None
     """The cgroup to run in. None: krond's own."""
 
 
-def launch(what: Launch) -> int:
-    """Start it and return its pid. After a `StartError` nothing runs, and no proof is left."""
+class Beginning:
+    """A process that was started. Its program may not have begun yet."""
+
+    def __init__(self, what: Launch, pid: int, report: Report | None) -> None:
+        self.pid = pid
+        self._what = what
+        self._report = report
+
+    def confirm(self) -> None:
+        """Return when its program has begun. After a `StartError` nothing runs, and no proof is
+        left. It must be called once."""
+        if self._report is None:
+            return
+        try:
+            self._report.wait(self.pid)
+        except NotStarted as failure:
+            raise _start_error(self._what, failure) from None
+
+
+def begin(what: Launch) -> Beginning:
+    """Start it. After a `StartError` nothing runs, and no proof is left."""
     try:
-        return _launch(what)
+        return Beginning(what, *_begin(what))
     except NotStarted as failure:
         raise _start_error(what, failure) from None
 
 
-def _launch(what: Launch) -> int:
+def launch(what: Launch) -> int:
+    """Start it, and return its pid when its program has begun."""
+    beginning = begin(what)
+    beginning.confirm()
+    return beginning.pid
+
+
+def _begin(what: Launch) -> tuple[int, Report | None]:
     argv = _words(what.task.argv)
     if what.proof and os.access(what.proof, os.F_OK, follow_symlinks=False):
         # From here on a proof that a failed start leaves is its own, and can be removed.
         raise NotStarted(StartStage.PROOF, EEXIST)
     seal()
-    with sources(what.stdin, what.stdout, what.stderr) as descriptors:
+    with Sources(what.stdin, what.stdout, what.stderr) as descriptors:
         if spawned.suits(what, descriptors):
-            return spawned.spawn(what, argv, descriptors)
+            return spawned.spawn(what, argv, descriptors), None
+        if launched.is_there() and (start := launched.start(what, argv, descriptors)):
+            return start
         return forked.fork(what, argv, descriptors)
 
 

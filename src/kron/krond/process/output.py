@@ -15,7 +15,7 @@ from errno import EDQUOT, EINVAL, EISDIR, ENOENT, ENOSPC, ENXIO
 
 from kron.core.errors import quoted, visible
 from kron.krond.process.account import Account
-from kron.krond.process.child import as_bytes, find_program, seal, search_path, sources, spawn
+from kron.krond.process.child import Sources, as_bytes, find_program, seal, search_path, spawn
 from kron.krond.process.failure import PASSING, NotStarted, StartError, error_number
 from kron.krond.process.kernel import become_for_files
 from kron.krond.process.walk import open_by_steps
@@ -74,7 +74,7 @@ def _spawn_logger(program: bytes, words: Sequence[str], reading: int) -> int:
     seal()
     nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
     try:
-        with sources(reading, nowhere, nowhere) as descriptors:
+        with Sources(reading, nowhere, nowhere) as descriptors:
             argv = list(map(as_bytes, words))
             return spawn(program, argv, {b"PATH": search_path(os.environb)}, descriptors)
     finally:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 
 import kron
-from kron.krond.process.child import seal, search_path, sources, spawn
+from kron.krond.process.child import Sources, seal, search_path, spawn
 
 _CONTROL = 0
 """The descriptor of a sidecar's connection to krond."""
@@ -38,7 +38,7 @@ def spawn_sidecar(
     words = (sys.executable, "-I", "-S", "-c", program, title, _ROOT, *arguments)
     nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
     try:
-        with sources(control, nowhere, 2) as descriptors:
+        with Sources(control, nowhere, 2) as descriptors:
             variables = {b"PATH": search_path(os.environb), **(env or {})}
             argv = list(map(os.fsencode, words))
             return spawn(argv[0], argv, variables, descriptors)

@@ -12,7 +12,7 @@ import resource
 from errno import EAGAIN, EBADF, EEXIST, EINVAL, ENOMEM
 
 from kron.krond.process import child
-from kron.krond.process.child import PROOF_FLAGS, PROOF_MODE, cause, enter_directory
+from kron.krond.process.child import PROOF_FLAGS, PROOF_MODE, as_bytes, cause, enter_directory
 from kron.krond.process.failure import NotStarted, StartStage, error_number
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ def spawn(what: Launch, argv: list[bytes], sources: tuple[int, ...]) -> int:
     try:
         if what.task.cwd:
             home = _open_home()
-            enter_directory(what)
+            _enter(what)
         if what.open_files is not None and (own := _own_limit()) != what.open_files:
             own_limit = own
             resource.setrlimit(resource.RLIMIT_NOFILE, what.open_files)
@@ -104,6 +104,13 @@ def _failure(proof: str, program: bytes, error: int) -> NotStarted:
 
 def _own_limit() -> tuple[int, int]:
     return resource.getrlimit(resource.RLIMIT_NOFILE)
+
+
+def _enter(what: Launch) -> None:
+    try:
+        enter_directory(as_bytes(what.task.cwd), may_lack=what.task.cwd_may_lack)
+    except (OSError, ValueError) as error:
+        raise NotStarted(StartStage.DIRECTORY, error_number(error)) from None
 
 
 def _open_home() -> int:

@@ -29,6 +29,7 @@ from kron.krond.runs.catch_up import CatchUp
 from kron.krond.runs.conclusions import Conclusions
 from kron.krond.runs.evidence import Search
 from kron.krond.runs.fresh_runs import FreshRuns
+from kron.krond.runs.launches import Launches
 from kron.krond.runs.shortage import Shortage
 from kron.krond.runs.slots import Slots
 from kron.krond.runs.supervisor import Supervisor
@@ -68,10 +69,7 @@ class ProcessStarter:
         self._line: deque[PendingRun] = deque()
         self._slots = Slots()
         self._shortage = Shortage(host, self._line.appendleft)
-        self._begun: list[tuple[Run, list[int]]] = []
-        """The runs that were started just now, each with its loggers, and not logged yet."""
-        self._unwatched = 0
-        """How many processes those are. They are to be watched first."""
+        self._launches = Launches(host, self._has_begun, self._not_started)
         self._fresh = FreshRuns(host, writeback, supervisor)
         self._host = host
         self._writeback = writeback
@@ -221,7 +219,7 @@ class ProcessStarter:
         try:
             self._start_line()
         finally:
-            begun, self._begun, self._unwatched = self._begun, [], 0
+            begun = self._launches.finish()
             self._fresh.announce((run.member, run.record) for run, _ in begun)
             for run, loggers in begun:
                 self._fresh.take_up(run, loggers)
@@ -247,15 +245,15 @@ class ProcessStarter:
         """What keeps all that are in the line from starting; '' if nothing does."""
         if self._writeback.failure is not None:
             return DISK
-        if len(self._supervisor.runs) + len(self._begun) >= self._most_running:
+        if len(self._supervisor.runs) + self._launches.runs >= self._most_running:
             return SLOT
-        return "" if self._host.poller.has_room(self._unwatched) else ROOM
+        return "" if self._host.poller.has_room(self._launches.processes) else ROOM
 
     def _start_in_slots(self, pending: PendingRun) -> None:
         """Start the run if it has its slots. Else those behind it in the line pass it by."""
         obstacle = self._slots.take(pending)
         if not obstacle:
-            self._start(pending)
+            self._launches.start(pending)
             return
         if obstacle != pending.waits_for:
             self._wait(pending, obstacle)
@@ -297,34 +295,21 @@ class ProcessStarter:
             if pending.waits_for not in ("", REPLACING):
                 self._check_deadline(pending)
 
-    def _start(self, pending: PendingRun) -> None:
-        now_ns = self._host.clock.now_ns()
-        try:
-            pid, loggers = self._host.surroundings.start(
-                pending, self._host.store.proof_in_child(pending.run_id), now_ns // SECOND_NS
-            )
-        except StartError as error:
-            for logger in error.loggers:
-                self._supervisor.reap(logger)
-            if error.state_error:  # the intent stays, and so does its place in the line
-                what = f"the proof {self._host.store.proof(pending.run_id)} cannot be written"
-                reason = OSError(error.state_error, error.reason)
-                self._writeback.failed(PersistenceError(what, reason))
-                self._line.appendleft(pending)
-                return
-            self._failed(pending, error)
-            return
-        record = pending.record.replace(
-            started_ns=self._host.clock.now_ns(), pid=pid, boot_id=self._host.processes.boot_id()
-        )
-        began_ns = self._host.clock.monotonic_ns()
-        run = Run(pending.member, record, pid, began_ns, is_adopted=False)
-        run.on_end = pending.on_end
-        self._begun.append((run, loggers))
-        self._unwatched += 1 + len(loggers)
+    def _has_begun(self, pending: PendingRun) -> None:
         self._forget(pending)
         if pending.nominal_s is not None and pending.attempt is None:
             pending.member.started(pending.nominal_s)
+
+    def _not_started(self, pending: PendingRun, error: StartError) -> None:
+        for logger in error.loggers:
+            self._supervisor.reap(logger)
+        if error.state_error:  # the intent stays, and so does its place in the line
+            what = f"the proof {self._host.store.proof(pending.run_id)} cannot be written"
+            reason = OSError(error.state_error, error.reason)
+            self._writeback.failed(PersistenceError(what, reason))
+            self._line.appendleft(pending)
+            return
+        self._failed(pending, error)
 
     def _failed(self, pending: PendingRun, error: StartError) -> None:
         if error.for_good or pending.tries == 0:

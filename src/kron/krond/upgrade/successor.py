@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from kron.krond.handover import CHECK, FORMAT, VARIABLE, Handover
-from kron.krond.process.child import seal, sources, spawn
+from kron.krond.process.child import Sources, seal, spawn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Successor:
             seal()
             streams = (nowhere.fileno(), output.fileno(), errors.fileno())
             stack.enter_context(self._in_its_directory())
-            descriptors = stack.enter_context(sources(*streams))
+            descriptors = stack.enter_context(Sources(*streams))
             words = list(map(os.fsencode, self._command_line(f"{CHECK}={has}")))
             return spawn(words[0], words, initial_environment(), descriptors), output, errors
 

@@ -1,0 +1,82 @@
+"""The launcher, for a run with its own user, limits or niceness: a small program takes the steps.
+
+It is spawned, so a big krond costs nothing, and it takes in C what `forked` takes in Python. It
+comes with Kron where a C compiler built it (`launcher.c`). Without it krond forks.
+"""
+
+from __future__ import annotations
+
+import os
+from errno import EEXIST
+from pathlib import Path
+
+from kron.krond.process import child
+from kron.krond.process.child import PROOF_FLAGS, PROOF_MODE
+from kron.krond.process.failure import NotStarted, StartStage, error_number
+from kron.krond.process.report import Report
+from kron.krond.process.steps import PRIVATE, steps
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kron.krond.process.launch import Launch
+    from kron.krond.process.steps import Given
+
+LAUNCHER = Path(__file__).with_name("launcher")
+_BY_SPAWN = frozenset({"session", "proof", "descriptors", "signals"})
+"""The steps that the C library takes while it spawns."""
+_program = os.fsencode(LAUNCHER) if os.access(LAUNCHER, os.X_OK) else b""
+
+
+def is_there() -> bool:
+    return bool(_program)
+
+
+def start(what: Launch, argv: list[bytes], sources: tuple[int, ...]) -> tuple[int, Report] | None:
+    """The pid of the process, and the report to wait for; or `NotStarted`.
+
+    None: the launcher cannot be spawned. A fork may still work, and knows the reason if not.
+    """
+    taken = [step for step in steps(what, argv, sources) if step.name not in _BY_SPAWN]
+    report = Report(taken, has_proof=bool(what.proof))
+    words = [_program, b"%d" % report.writing, b"%d" % what.lock if what.lock >= 0 else b"-"]
+    for step in taken:
+        words += [step.name.encode(), *map(_word, step.given)]
+    # As descriptor 0, which the C library closes first: so no limit of open files can prevent it.
+    proof = [(os.POSIX_SPAWN_OPEN, 0, what.proof, PROOF_FLAGS, PROOF_MODE)] if what.proof else []
+    kept = [report.writing, *([what.lock] if what.lock >= 0 else [])]
+    own_umask = os.umask(PRIVATE)  # for the proof
+    try:
+        for descriptor in kept:
+            os.set_inheritable(descriptor, True)
+        return child.spawn(_program, words, what.env, sources, *proof), report
+    except (OSError, ValueError) as error:
+        report.close()
+        _remove(what.proof, error_number(error))
+        return None
+    finally:
+        os.umask(own_umask)
+        for descriptor in kept:
+            os.set_inheritable(descriptor, False)
+        report.close_writing()
+
+
+def _remove(proof: str, error: int) -> None:
+    """Remove the proof, if the attempt to spawn has made it."""
+    if not proof:
+        return
+    if error == EEXIST:
+        raise NotStarted(StartStage.PROOF, error)
+    try:
+        os.unlink(proof)  # noqa: PTH108
+    except FileNotFoundError:
+        pass
+    except OSError:
+        raise NotStarted(StartStage.PROCESS, error, left_proof=True) from None
+
+
+def _word(given: Given) -> bytes:
+    if isinstance(given, bytes):
+        return given
+    if isinstance(given, int):
+        return b"%d" % given
+    return b",".join(b"%d" % number for number in given)
