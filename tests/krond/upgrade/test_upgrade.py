@@ -35,6 +35,7 @@ from tests.krond.children import (
     descriptors_of,
     due_once,
     wait_until_gone,
+    zombies_of,
 )
 from tests.krond.commands import PROGRAM
 from tests.krond.disk import fill, tmpfs
@@ -528,8 +529,14 @@ def test_a_collector_that_is_killed_after_an_upgrade_costs_no_output(tmp_path: P
         run = int(str(host.events("started")[0]["pid"]))
         (collector,) = set(children_of(host.pid)) - {run}
         host.upgraded()
-        os.kill(collector, signal.SIGKILL)
+        # krond learns of both at once, first of the end of the run.
+        for pid in (host.pid, collector):
+            os.kill(pid, signal.SIGSTOP)
         host.path("go").touch()
+        wait_for(lambda: len(zombies_of(host.pid)) == 1, "the end of the run")
+        os.kill(collector, signal.SIGKILL)
+        wait_for(lambda: len(zombies_of(host.pid)) == 2, "the end of the collector")
+        os.kill(host.pid, signal.SIGCONT)
         host.end_of(run_id)
         wait_for(lambda: host.command("output", "job").stdout == "before\nafter\n", "all of it")
         host.has_no_zombie()

@@ -119,7 +119,7 @@ class Captures:
         if capture is None:
             return
         capture.is_over = True
-        if capture.collector is not None:
+        if capture.collector is not None and not capture.collector.has_ended():
             self._let_go(capture)
 
     def hold(self) -> tuple[list[HeldCollector], list[HeldCapture]]:

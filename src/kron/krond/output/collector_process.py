@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 from array import array
 
@@ -59,6 +60,12 @@ class CollectorProcess:
         """Send it nothing more, so that it ends with the last of its pipes."""
         self.is_retired = True
         self.control.shutdown(socket.SHUT_WR)
+
+    def has_ended(self) -> bool:
+        """Whether it was killed, even if krond has not dealt with that yet."""
+        poller = select.poll()
+        poller.register(self.watched, select.POLLIN)
+        return bool(poller.poll(0))
 
     def close(self) -> None:
         self.control.close()

@@ -288,8 +288,10 @@ __attribute__((noreturn, used)) void launch(long *stack) {
     long to = whole(words[1], &error);
     if (error || CALL(SYS_fcntl, to, F_SETFD, FD_CLOEXEC))
         CALL(SYS_exit_group, 126, 0, 0);
-    if (!same(words[2], "-"))
-        error = CALL(SYS_fcntl, whole(words[2], &error), F_SETFD, FD_CLOEXEC);
+    if (!same(words[2], "-")) {
+        long lock = whole(words[2], &error);
+        error = error ? error : CALL(SYS_fcntl, lock, F_SETFD, FD_CLOEXEC);
+    }
     for (words += 3; !error; step++)
         error = take(&words, &file, environment);
     report(to, error, step - (step > 0));
