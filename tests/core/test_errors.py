@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 import kron
 from kron import Code
-from kron.core.errors import SHOWN_PROBLEMS, did_you_mean, excerpt, quoted
+from kron.core.errors import (
+    SHOWN_PROBLEMS,
+    did_you_mean,
+    excerpt,
+    is_showable,
+    quoted,
+    without_secrets,
+)
 from tests.soak import examples
 
 CRON = "0 10 * * *"
@@ -178,6 +185,32 @@ def test_the_carets_stand_under_the_problem(text: str, rendering: str) -> None:
 def test_a_caret_stands_under_its_character_in_every_script(lead: str) -> None:
     shown, carets = excerpt(f"{lead}!", len(lead), len(lead) + 1).splitlines()
     assert carets.index("^") == columns(shown[: shown.index("!")])
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        pytest.param("a=https://h.org:8/abc b=1", "a=https://h.org:8/*** b=1", id="path"),
+        pytest.param("a=https://h.org?abc", "a=https://h.org****", id="query"),
+        pytest.param("a=https://[::1]/abc", "a=https://[::1]/***", id="address"),
+        pytest.param("a=https://me:pw@h/", "a=https://********", id="password"),
+        pytest.param("a=https://me:p/w@h", "a=https://********", id="password with a slash"),
+        pytest.param("a=https://h:abc/", "a=https://******", id="port that is none"),
+        pytest.param('a="https://h/a b" c=1', 'a="https://h/***" c=1', id="space in quotes"),
+        pytest.param('a="https://h/\\"b" c=1', 'a="https://h/***" c=1', id="escaped quote"),
+        pytest.param('a="curl https://h/b -o c"', 'a="curl https://h/* -o c"', id="in a command"),
+        pytest.param("a=\"curl 'https://h/b'\"", "a=\"curl 'https://h/*'\"", id="quotes stay"),
+        pytest.param('a=https://h/b"c"', 'a=https://h/***"', id="quote in the middle"),
+        pytest.param('a="https://h/b', 'a="https://h/*', id="quote never closed"),
+        pytest.param("http://h/a https://i", "http://h/* https://i", id="two"),
+        pytest.param("a=//h/b c:/d", "a=//h/b c:/d", id="none"),
+    ],
+)
+def test_of_a_url_its_scheme_and_host_are_shown(text: str, shown: str) -> None:
+    assert without_secrets(text) == shown
+    assert excerpt(text, 0, 1).splitlines()[0] == f"  {shown}"
+    assert quoted(text) == f'"{shown}"'
+    assert is_showable(text) == (shown == text)
 
 
 @examples(300)

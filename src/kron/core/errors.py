@@ -24,6 +24,14 @@ SHOWN_PROBLEMS = 20
 _SHOWN_VALUE = 60
 _SHOWN_LINE = 100
 _LONGEST_GUESS = 40
+_URL = r"""(?x)
+(?P<site>
+  (?P<quote>(?<="))? (?<![A-Za-z0-9+.-])
+  [A-Za-z][A-Za-z0-9+.-]*+ ://
+  (?: (?:\[[0-9A-Fa-f:.]++\]|[A-Za-z0-9_.-]++) (?::[0-9]++)? (?=[/?\#\s"]|$) (?!\S*@) /? )?
+)
+(?(quote) (?:[^"\\]|\\.)*+ | \S*? (?=["')]*(?:\s|$)) )
+"""
 
 
 class Code(StrEnum):
@@ -175,7 +183,8 @@ def attempt(
 
 def quoted(value: str) -> str:
     """`value` between double quotes, on one line, shortened, with nothing a terminal would obey."""
-    shown = value if len(value) <= _SHOWN_VALUE else value[: _SHOWN_VALUE - 1] + "…"
+    shown = without_secrets(value)
+    shown = shown if len(shown) <= _SHOWN_VALUE else shown[: _SHOWN_VALUE - 1] + "…"
     return f'"{visible(shown)}"'
 
 
@@ -185,13 +194,30 @@ def visible(text: str) -> str:
 
 
 def is_showable(value: str) -> bool:
-    """Whether a fix may repeat `value` as it is: it is short, and no terminal would obey it."""
-    return len(value) <= _SHOWN_VALUE and value.isprintable()
+    """Whether a fix may repeat `value` as it is: short, no secret, and no terminal would obey it."""
+    return len(value) <= _SHOWN_VALUE and value.isprintable() and without_secrets(value) == value
+
+
+def without_secrets(text: str) -> str:
+    """`text` with a `*` for each character of a URL beyond its scheme, host and port.
+
+    A URL that begins a quoted text reaches to the closing quote, any other one to the next space.
+    One with an `@` does not even show its host: what is before the `@` may be a password.
+    """
+    if "://" not in text:
+        return text
+    import re
+
+    def hidden(url: re.Match[str]) -> str:
+        return url["site"] + "*" * (url.end() - url.end("site"))
+
+    return re.sub(_URL, hidden, text)
 
 
 def excerpt(text: str, start: int, end: int) -> str:
     """Two lines: the part of `text` around [start, end), and carets below it."""
-    text = text.replace("\t", " ")  # one column each, so that the carets stay in place
+    # One column for each character, so that the carets stay in place.
+    text = without_secrets(text).replace("\t", " ")
     first = max(0, start - _SHOWN_LINE // 2)
     last = min(len(text), first + _SHOWN_LINE)
     lead, tail = ("…" if first else ""), ("…" if last < len(text) else "")

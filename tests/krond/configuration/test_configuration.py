@@ -281,6 +281,39 @@ def test_one_bad_line_keeps_the_old_configuration_whole_and_is_named(
     assert host.stop() == 0
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param("on_failure=https://hc.example/hunter2 nice=99", id="beside the error"),
+        pytest.param("on_failure=https://hc.example/#hunter2", id="in a URL that is none"),
+        pytest.param('on_failure="https://hc.example/a hunter2"', id="after a space in it"),
+        pytest.param('on_failure=https://hc.example/"hunter2"', id="quoted in part"),
+        pytest.param("on_failure=https://me:hunter2@hc.example/", id="as a password"),
+        pytest.param("https://hc.example/?a=hunter2", id="without its field"),
+        pytest.param("stdout=https://hc.example/hunter2", id="in another field"),
+    ],
+)
+def test_no_error_shows_more_of_a_url_than_its_host(host: Host, wrong: str) -> None:
+    host.write(GOOD)
+    host.start()
+    host.write(f"{NEVER} name=good command=/bin/true {wrong}")
+    reloaded = host.command("reload")
+    assert host.stop() == 0
+    place = ("--config", host.config, "--state-dir", host.directory / "other-state")
+    started = krond("start", "--foreground", *place)
+    linted = subprocess.run(
+        [sys.executable, "-m", "kron.krontab", "lint", "--file", host.config],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    for shown in (reloaded, started, linted):
+        assert (shown.returncode, "hunter2" in shown.stdout + shown.stderr) == (1, False)
+        assert f"{host.config}:1:" in shown.stdout + shown.stderr
+    assert "://" in started.stderr
+    assert "hunter2" not in host.log.read_text()
+
+
 def test_a_file_that_is_not_text_is_refused(host: Host) -> None:
     host.write(GOOD)
     host.start()

@@ -14,7 +14,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from kron.core.errors import Code, KronError, quoted
+from kron.core.errors import Code, KronError, visible
 from kron.jobs.source import own_access, read_file
 
 _NAME = r"[A-Za-z0-9._-]{1,100}"
@@ -106,8 +106,8 @@ def _slug_of(root: Path | None) -> tuple[str, str]:
         return "", f"{config} has no remote origin"
     slug = slug_of_url(url)
     if slug is None:
-        shown = quoted(_CREDENTIALS.sub("//***@", url))
-        return "", f"the remote origin, {shown}, does not end in OWNER/NAME"
+        shown = visible(_CREDENTIALS.sub("//***@", url))
+        return "", f'the remote origin, "{shown}", does not end in OWNER/NAME'
     return slug, ""
 
 
