@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from kron.core.errors import KronError
 from kron.engine.actions import REPLACED
 from kron.krond.control.requests import job_status
 from kron.krond.enrolment.enrolment import REMOVED
 from kron.krond.history.reader import Selection, open_history
+from kron.krond.orders import TAKEN
 from kron.krond.process.failure import StartError
 from kron.krond.state.record import Ended, attempt_of
 from tests.krond.clockwork import FAILING, LASTING, QUICK, Clockwork, shown
@@ -175,6 +177,30 @@ def test_a_manual_run_is_tried_once(tmp_path: Path) -> None:
         host.daemon.orders.trigger("a", lambda _: None)
         host.until("2026-03-01T06:00:00Z")
         assert len(host.events("started")) == 1
+
+
+def test_a_manual_run_takes_the_place_of_an_attempt_that_waits(tmp_path: Path) -> None:
+    with Clockwork(tmp_path, DAWN) as host:
+        host.begin(job("retries=3 retry_delay=1h"))
+        host.until("2026-03-01T10:00:10Z")
+        manual = host.daemon.orders.trigger("a", lambda _: None)
+        assert manual.instead_of == "attempt 2 of 4"
+        host.until("2026-03-01T12:00:00Z")
+        assert reasons(host) == [f"attempt 2 of 4 did not start: {TAKEN}"]
+        assert outcomes(host) == [(1, "retried"), (2, "executed"), (1, "manual")]
+        assert [each["run_id"] for each in host.events("started")][1:] == [manual.run_id]
+        host.check_log()
+
+
+def test_a_manual_run_is_refused_beside_an_attempt_that_goes_on(tmp_path: Path) -> None:
+    with Clockwork(tmp_path, DAWN) as host:
+        host.begin(job("retries=1 retry_delay=1m"))
+        host.until("2026-03-01T10:00:10Z")
+        host.reload(job("retries=1 retry_delay=1m", command=LASTING))
+        host.until("2026-03-01T10:01:10Z")
+        with pytest.raises(KronError, match='a run of "a" is going on'):
+            host.daemon.orders.trigger("a", lambda _: None)
+        assert len(host.events("started")) == 2
 
 
 @pytest.mark.parametrize(

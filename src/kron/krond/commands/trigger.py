@@ -12,7 +12,8 @@ from kron.krond.directories import add_state_dir, state_dir_of
 DESCRIPTION = """\
 Start a run of a job now. It belongs to no period: the job's next run stays as planned. The job's
 concurrency policy applies: with forbid the run is refused while another one is active, with replace
-that one is stopped first. A suspended job can be triggered too.
+that one is stopped first. An attempt that waits to try a period again gives way to it, unless
+concurrency is allow. A suspended job can be triggered too.
 
 With --wait, the exit code is that of the run, or 128 plus the signal that ended it."""
 EXAMPLES = (
@@ -34,7 +35,9 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     answer = ask(state_dir_of(arguments), request, None if arguments.wait else 30)
     if not arguments.wait:
         waits = answer["waits_for"]
-        terminal.print(f"run {answer['run_id']}{f' waits for {waits}' if waits else ''}")
+        instead = answer.get("instead_of")  # a krond of the version before does not say
+        run = f"run {answer['run_id']}{f' instead of {instead}' if instead else ''}"
+        terminal.print(f"{run}{f' waits for {waits}' if waits else ''}")
         return 0
     ended = answer["ended"]
     if ended["reason"]:  # it never began, or krond stopped it

@@ -109,7 +109,12 @@ class Requests:
         if waits:
             connection.awaits = pending.run_id
             return None
-        return {"ok": True, "run_id": pending.run_id, "waits_for": pending.waits_for}
+        return {
+            "ok": True,
+            "run_id": pending.run_id,
+            "waits_for": pending.waits_for,
+            "instead_of": pending.instead_of,
+        }
 
     def _reload(self, request: Mapping[str, object], connection: Connection) -> Answer:
         if wrong := self._daemon.reload():

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 class PendingRun(Pending):
     __slots__ = (
-        *("attempt", "blockers", "deadline", "is_done", "latest_s", "member"),
+        *("attempt", "blockers", "deadline", "instead_of", "is_done", "latest_s", "member"),
         *("on_end", "record", "retry", "tries", "waits_for", "worked_ns"),
     )
 
@@ -38,6 +38,8 @@ class PendingRun(Pending):
         """How much krond had worked when it was decided on. None: its work is no excuse."""
         self.attempt: Attempt | None = None
         """Set for a run that tries its period again."""
+        self.instead_of = ""
+        """The attempt whose place a manual run takes, for people; '' if there was none."""
         self.blockers: list[Run | Leftover] = []
         """The runs that it replaces and that have not ended, or what they have left behind."""
         self.waits_for = ""
