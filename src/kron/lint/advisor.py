@@ -15,6 +15,7 @@ from kron.jobs.entry import Entry
 from kron.jobs.finding import Finding, Severity
 from kron.jobs.values import field_tokens, head_words
 from kron.lint.command import shell_remarks
+from kron.lint.companion import companion_findings
 from kron.lint.constraint import constraint_remarks
 from kron.lint.daylight import daylight_remarks
 from kron.lint.days import day_remarks
@@ -54,6 +55,7 @@ def advise(
         lines[document.path] = document.text.split("\n")
         idle_slots.documents.append(document)
         yield from _defaults_findings(document, lines[document.path])
+        yield from companion_findings(document, lines[document.path])
         for entry in document.entries:
             remarks = [*schedules.remarks(entry), *shell_remarks(entry.task)]
             if requirements is not None:

@@ -46,6 +46,8 @@ class Advice(StrEnum):
     SLOTS_DEADLINE = "slots-deadline"
     SLOTS_UNUSED = "slots-unused"
     SENDMAIL_MISSING = "sendmail-missing"
+    RETRIES_MISSING = "retries-missing"
+    MAIL_MISSING = "mail-missing"
 
 
 SCHEDULE = "schedule"
