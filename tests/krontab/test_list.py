@@ -118,6 +118,8 @@ def test_json_says_everything_about_a_job(krontab: Krontab) -> None:
                 "description": "nightly dump",
                 "slots": [],
                 "hooks": [],
+                "retries": None,
+                "cgroup_limits": [],
                 "suspended": False,
                 "at_boot": False,
                 "next_period": "2026-03-01T02:00:00Z",

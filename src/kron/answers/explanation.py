@@ -108,6 +108,10 @@ def subject_rows(subject: Subject, style: Callable[..., str]) -> Iterator[str]:
     if subject.slots:
         sizes = (f"{name} ({size} at a time)" for name, size in subject.slots)
         yield say("slots", ", ".join(sizes))
+    if retries := subject.bounds.retries_text:
+        yield say("retries", f"{retries}, twice as long after each further failure")
+    if limits := subject.bounds.cgroup_text:
+        yield say("limits", limits)
     for key, value in subject.hooks.items() if subject.hooks else ():
         yield say(key, value)
     yield say("meaning", describe(schedule))
@@ -142,6 +146,7 @@ def explanation_document(explanation: Explanation) -> dict[str, object]:
         "defaults": defaults_document(subject.path, subject.defaults),
         "slots": [{"name": name, "size": size} for name, size in subject.slots],
         "hooks": hooks_document(subject.hooks),
+        **subject.bounds.document(),
         "identity": subject.identity,
         "schedule": subject.schedule_text,
         "canonical": str(schedule),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kron.answers.bounds import Bounds
 from kron.core.frozen import Frozen
 from kron.core.schedule import Schedule
 from kron.engine.job import Job
@@ -26,6 +27,7 @@ class Subject(Frozen):
     """The slots that its runs take, each with its size."""
     hooks: Hooks | None = None
     """Who hears of its runs."""
+    bounds: Bounds = Bounds()
 
     @property
     def job(self) -> Job:

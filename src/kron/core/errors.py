@@ -194,7 +194,7 @@ def visible(text: str) -> str:
 
 
 def is_showable(value: str) -> bool:
-    """Whether a fix may repeat `value` as it is: short, no secret, and no terminal would obey it."""
+    """Whether a fix may repeat `value`: it is short, no secret, and no terminal would obey it."""
     return len(value) <= _SHOWN_VALUE and value.isprintable() and without_secrets(value) == value
 
 

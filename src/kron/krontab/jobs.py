@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from kron.answers.bounds import bounds_of
 from kron.answers.subject import Subject
 from kron.console.parser import UsageError, add_insecure_config, add_node_id, path
 from kron.console.progress import Progress
@@ -83,6 +84,7 @@ def find_subject(arguments: Namespace, terminal: Terminal) -> Subject:
         defaults=entry.defaults,
         slots=tuple((name, sizes[name]) for name in entry.task.slots),
         hooks=entry.task.hooks,
+        bounds=bounds_of(entry),
     )
 
 

@@ -6,6 +6,7 @@ from argparse import Namespace
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 
+from kron.answers.bounds import bounds_of
 from kron.answers.listing import IN, NEXT_RUN, next_cells, next_fields, next_first
 from kron.answers.subject import defaults_document, hooks_document
 from kron.console.parser import Parser, add_at, add_format, moment_s
@@ -25,8 +26,6 @@ EXAMPLES = (
     ("krontab list --user www-data --format json", "what runs as www-data, for a script"),
 )
 
-
-DEFAULTS, SLOTS = "DEFAULTS", "SLOTS"
 
 Listed = tuple[Entry, Decision | None]
 """A job and its next run, if it has one."""
@@ -67,17 +66,14 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         what = "no job matches" if configuration.documents else "no jobs found"
         terminal.error(f"{what}; krontab add creates one, --file names other files")
         return 0
-    has_defaults = any(entry.defaults for entry in chosen)
-    has_slots = any(entry.task.slots for entry in chosen)
-    more = [*([SLOTS] if has_slots else []), *([DEFAULTS] if has_defaults else [])]
+    more = [column for column, shown in _MORE.items() if any(map(shown, chosen))]
     head = ("NAME", NEXT_RUN, IN, "SCHEDULE", "FILE", *more)
     rows = []
     for entry, decision in listed:
         cells = next_cells(entry.job, decision, at_s)
-        shown = {SLOTS: ",".join(entry.task.slots), DEFAULTS: _defaults(entry)}
-        where = [f"{entry.path}:{entry.line}", *(shown[column] for column in more)]
+        where = [f"{entry.path}:{entry.line}", *(_MORE[column](entry) for column in more)]
         rows.append((entry.name, *cells, entry.schedule_text, *where))
-    styles = {"NAME": "bold", "FILE": "dim", SLOTS: "dim", DEFAULTS: "dim"}
+    styles = {"NAME": "bold", "FILE": "dim", **dict.fromkeys(more, "dim")}
     terminal.print(*terminal.table(head, rows, right=(IN,), styles=styles))
     return 0
 
@@ -94,6 +90,15 @@ def _defaults(entry: Entry) -> str:
     return f"line {entry.defaults.line}: {' '.join(entry.defaults.parts)}".rstrip(": ")
 
 
+_MORE: dict[str, Callable[[Entry], str]] = {
+    "SLOTS": lambda entry: ",".join(entry.task.slots),
+    "RETRIES": lambda entry: bounds_of(entry).retries_text,
+    "LIMITS": lambda entry: bounds_of(entry).cgroup_text,
+    "DEFAULTS": _defaults,
+}
+"""Columns that a table has if one of its jobs has something to show there."""
+
+
 def _job(entry: Entry, decision: Decision | None) -> dict[str, object]:
     return {
         "name": entry.name,
@@ -108,6 +113,7 @@ def _job(entry: Entry, decision: Decision | None) -> dict[str, object]:
         "description": entry.description,
         "slots": entry.task.slots,
         "hooks": hooks_document(entry.task.hooks),
+        **bounds_of(entry).document(),
         "suspended": entry.schedule.policy.suspend,
         "at_boot": entry.schedule.is_at_boot,
         **next_fields(decision),
