@@ -252,7 +252,7 @@ def test_a_boot_that_was_not_served_to_the_end_is_looked_at_again(
     assert host.record() == {"schema": 1, "boot_id": "boot-2", "period": period, "served": True}
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b'{"schema":2}', b"\xff", b"[]"])
+@pytest.mark.parametrize("data", [b"", b"{", b'{"schema":0}', b"\xff", b"[]"])
 def test_a_file_that_does_not_read_counts_as_that_of_a_served_boot(
     host: BootedHost, data: bytes
 ) -> None:
@@ -265,6 +265,21 @@ def test_a_file_that_does_not_read_counts_as_that_of_a_served_boot(
     assert Path(corrupt["set_aside"]).read_bytes() == data
     host.reboot(at="2026-03-02T08:00:00Z")
     assert len(host.started("job")) == 2
+
+
+def test_a_file_of_a_newer_version_is_refused_and_stays(tmp_path: Path) -> None:
+    newer = b'{"schema": 2, "boot_id": "x", "more": true}'
+    with Host(tmp_path) as host:
+        host.write(JOB)
+        host.state.mkdir(mode=0o700)
+        (host.state / FILE).write_bytes(newer)
+        (host.state / FILE).chmod(0o600)
+        host.launch()
+        assert host.wait() == 2
+        assert f"{host.state / FILE} has schema 2, and this version of Kron knows 1" in host.said()
+        assert "jobs with @reboot then wait for the next one" in host.said()
+        assert (host.state / FILE).read_bytes() == newer
+        assert not host.events("started")
 
 
 @pytest.mark.parametrize("boots", [0, 1])

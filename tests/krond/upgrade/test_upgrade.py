@@ -348,6 +348,16 @@ def test_an_upgrade_that_cannot_work_is_refused_and_krond_goes_on(tmp_path: Path
         assert host.end_of(run_id)["exit_code"] == "5"
 
 
+def test_a_program_that_is_older_than_the_record_of_the_boot_is_refused(tmp_path: Path) -> None:
+    with Upgradable(tmp_path) as host:
+        host.write(host.job("job"))
+        host.start()
+        (host.state / "boot").write_text('{"schema": 99}')
+        (host.state / "boot").chmod(0o600)
+        with pytest.raises(ControlError, match="boot has schema 99"):
+            host.ask("upgrade")
+
+
 def test_a_manual_run_that_waits_is_given_up_for_an_upgrade_and_says_so(tmp_path: Path) -> None:
     """Whether the new program is executed in the end or not."""
     with Upgradable(tmp_path) as host:

@@ -18,13 +18,17 @@ from kron.core.memo import remembered
 from kron.core.schedule import Schedule
 from kron.jobs.entry import Entry
 from kron.krond.roster.member import HostMember
-from kron.krond.state.errors import StateCorrupt
+from kron.krond.state.directory import Directory
+from kron.krond.state.errors import StateCorrupt, StateNewer
 from kron.krond.state.fields import decode, instant, object_with, parse, text
 from kron.krond.state.record import JobState
+from kron.krond.state.schema import NO_SCHEMA
 from kron.krond.state.store import StateStore
 
 FILE = "boot"
 SCHEMA = 1
+
+WITHOUT = "in a boot in which krond has run, jobs with @reboot then wait for the next one"
 
 _KEYS = ("schema", "boot_id", "period", "served")
 
@@ -43,11 +47,26 @@ class BootRecord(Frozen):
 
     @classmethod
     def from_json(cls, data: bytes) -> BootRecord:
-        values = object_with(_KEYS, parse(decode(data)), "the record")
+        """`StateNewer` or `StateCorrupt` for what `to_json` does not write."""
+        value = parse(decode(data))
+        schema = value.get("schema") if isinstance(value, dict) else None
+        if type(schema) is int and SCHEMA < schema < NO_SCHEMA:
+            raise StateNewer(FILE, schema, SCHEMA, WITHOUT)
+        values = object_with(_KEYS, value, "the record")
         period_s, is_served = instant(values["period"], "period"), values["served"]
-        if values["schema"] != SCHEMA or period_s is None or not isinstance(is_served, bool):
+        if schema != SCHEMA or period_s is None or not isinstance(is_served, bool):
             raise StateCorrupt(f"it is not of schema {SCHEMA}")
         return cls(text(values["boot_id"], "boot_id"), period_s, is_served)
+
+
+def read_record(directory: Directory) -> BootRecord | None:
+    """What the file in a state directory says; None without one. Errors as of `from_json`."""
+    try:
+        return BootRecord.from_json(directory.read(FILE))
+    except FileNotFoundError:
+        return None
+    except StateNewer as error:
+        raise StateNewer(f"{directory.path}/{FILE}", error.schema, SCHEMA, WITHOUT) from None
 
 
 class Boot:
@@ -66,7 +85,8 @@ class Boot:
     ) -> StateCorrupt | None:
         """Find out which boot this is, before anything else is stored in it.
 
-        A file that does not read is set aside, and what is wrong with it returned.
+        A file that does not read is set aside, and what is wrong with it returned. `StateNewer`
+        if it is of a newer version: it stays as it is.
         """
         known, corrupt = self._read()
         if known is not None and known.boot_id == self._boot_id:
@@ -116,9 +136,7 @@ class Boot:
 
     def _read(self) -> tuple[BootRecord | None, StateCorrupt | None]:
         try:
-            return BootRecord.from_json(self._store.directory.read(FILE)), None
-        except FileNotFoundError:
-            return None, None
+            return read_record(self._store.directory), None
         except StateCorrupt as error:
             return None, self._store.with_file_aside(FILE, error)
 

@@ -20,14 +20,19 @@ _REMEDIES = {
 
 
 class StateNewer(KronError):  # noqa: N818 (what the state is)
-    """A state of a newer version of Kron. The file is not changed."""
+    """A state of a newer version of Kron. The file is not changed.
 
-    def __init__(self, file: str, schema: int, known: int) -> None:
+    `without` says what happens if a person moves it away.
+    """
+
+    def __init__(
+        self, file: str, schema: int, known: int, without: str = "the job then starts without a past"
+    ) -> None:
         super().__init__(
             Code.STATE_NEWER,
             f"the state file {file or '(unnamed)'} has schema {schema}, and this version of Kron "
             f"knows {known}",
-            fix="run the newer version, or move the file away: the job then starts without a past",
+            fix=f"run the newer version, or move the file away: {without}",
         )
         self.schema = schema
         self.known = known

@@ -21,7 +21,7 @@ from kron.krond.strict_json import without_halves
 
 SCHEMA = 2
 
-_NO_SCHEMA = 1_000_000
+NO_SCHEMA = 1_000_000
 """No version will ever be this high: such a number is junk, not a newer version."""
 _PRESENT_KEYS = frozenset(("schema", "identity", "boot_id", "ledger", "planned", "active", "seed"))
 _KEYS = _PRESENT_KEYS | {"last_run", "history"}
@@ -109,7 +109,7 @@ def _schema(value: object) -> int:
     if type(value) is not dict:
         raise StateCorrupt(f"it is {shown(value)}, and should be an object")
     schema = value.get("schema")
-    if type(schema) is not int or not 0 < schema < _NO_SCHEMA:
+    if type(schema) is not int or not 0 < schema < NO_SCHEMA:
         raise StateCorrupt(
             f'"schema" is {shown(schema)}, and should be a number from 1 to {SCHEMA}'
         )
@@ -146,7 +146,7 @@ def _once(text: str, texts: dict[str, str]) -> str:
 def _ledger(value: object, texts: dict[str, str]) -> Ledger:
     if type(value) is dict:
         schema = value.get("schema")
-        if type(schema) is not int or schema >= _NO_SCHEMA:
+        if type(schema) is not int or schema >= NO_SCHEMA:
             raise StateCorrupt(f'"schema" of the ledger is {shown(schema)}')
         schedule = value.get("schedule")
         if type(schedule) is str:

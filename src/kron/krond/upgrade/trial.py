@@ -15,6 +15,7 @@ from kron.core.frozen import Frozen
 from kron.krond.configuration.reading import read_configuration, with_limits_checked
 from kron.krond.configuration.settings import KrondSettings
 from kron.krond.control.server import check_socket
+from kron.krond.enrolment.boot import read_record
 from kron.krond.handover import FORMAT
 from kron.krond.state.directory import Directory
 from kron.krond.state.store import RUNS, read_states
@@ -62,9 +63,10 @@ def try_out(settings: KrondSettings, what: str) -> Fitness:
 
 
 def _check_places(settings: KrondSettings) -> None:
-    """The places where a start makes or opens something."""
+    """The places where a start reads, makes or opens something."""
     state = Directory.existing(settings.state_dir)
     try:
+        read_record(state)
         check_socket(state.descriptor)
         Directory.existing(f"{settings.state_dir}/{RUNS}").close()
     finally:
