@@ -132,10 +132,11 @@ def test_forbid_counts_what_a_run_has_left_behind_also_after_a_crash(
             (subtree.base / "run-0123.0123456789abcdef").mkdir()  # krond was about to start it
             host.start(wrapper=subtree.wrapper)
         assert host.row("job")["active"] == []
-        assert host.row("job")["left_behind"] == [{"run_id": run_id, "processes": 1}]
+        left = {"run_id": run_id, "processes": 1, "pids": [pid]}
+        assert host.row("job")["left_behind"] == [left]
         with pytest.raises(ControlError, match="left processes behind, and concurrency is forbid"):
             host.trigger("job")
-    assert "left behind 1 process" in host.command("status").stdout
+    assert f"left behind 1 process (pid {pid})" in host.command("status").stdout
     assert len(subtree.runs()) == 1
     os.kill(pid, signal.SIGKILL)
     wait_for(lambda: not subtree.runs(), "its cgroup is removed")

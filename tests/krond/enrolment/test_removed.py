@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 from collections.abc import Callable
@@ -16,7 +17,9 @@ from kron.krond.state.errors import PersistenceError
 from kron.logs.event import Level
 from tests.krond.children import Family
 from tests.krond.clockwork import LASTING, QUICK, Clockwork
-from tests.krond.commands import state_file, stored
+from tests.krond.commands import HOLDS, NEVER, state_file, stored
+from tests.krond.host import Host
+from tests.krontab.schemas import validate
 from tests.logbook import wait_for
 
 BEGIN = "2026-03-01T05:00:00Z"
@@ -244,6 +247,28 @@ def test_the_end_of_a_run_is_seen_though_its_job_was_removed_meanwhile(tmp_path:
         (exited,) = host.events("exited")
         assert exited["period"] == "2026-03-01T10:00:00Z"
         assert stored(host, "job")["active"] == []
+
+
+@pytest.mark.heavy
+def test_status_names_the_runs_of_removed_jobs_that_go_on(tmp_path: Path) -> None:
+    with Host(tmp_path) as host:
+        host.write(f"{NEVER} name=job {HOLDS.format(gate=tmp_path / 'gate')}", OTHER)
+        host.start()
+        host.ask("trigger", job="job")
+        (run,) = host.row("job")["active"]
+        host.write(OTHER)
+        host.ask("reload")
+        shown = json.loads(host.command("status", "--format", "json").stdout)
+        validate(shown)
+        assert [row["name"] for row in shown["jobs"]] == ["other"]
+        (removed,) = shown["removed"]
+        assert (removed["name"], removed["file"]) == ("job", str(host.config))
+        assert (removed["active"], removed["left_behind"]) == ([run], [])
+        what = f"{host.config}:job was removed, and goes on: running (pid {run['pid']})\n"
+        assert what in host.command("status").stdout
+        assert what not in host.command("status", "other").stdout
+        (tmp_path / "gate").touch()
+        wait_for(lambda: not host.ask("status")["removed"], "its end")
 
 
 def test_the_run_of_a_removed_job_is_watched_by_the_next_krond_too(tmp_path: Path) -> None:

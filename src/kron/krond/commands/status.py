@@ -30,6 +30,9 @@ EXAMPLES = (
 )
 
 
+_MOST_PIDS = 3
+
+
 def add_arguments(parser: Parser) -> None:
     parser.add_argument("job", metavar="JOB", nargs="?", default="", help="only this job")
     add_format(parser, names="one name a line")
@@ -68,6 +71,8 @@ def _lines(answer: dict[str, Any], rows: list[dict[str, Any]], terminal: Termina
         yield terminal.styled(trouble["text"], "bold", "red")
     if answer["lost_log_lines"]:
         yield terminal.styled(f"{answer['lost_log_lines']} lines of its log were lost", "red")
+    for removed in answer["removed"]:
+        yield f"{removed['file']}:{removed['name']} was removed, and goes on: {_doing(removed)}"
     if not rows:
         return
     rows.sort(key=lambda row: (not row["active"], not row["waiting"], _next_s(row), row["name"]))
@@ -98,9 +103,14 @@ def _doing(row: dict[str, Any]) -> str:
         for run in row["active"]
     ]
     if left := sum(leftover["processes"] for leftover in row["left_behind"]):
-        words.append(f"left behind {left} process{'' if left == 1 else 'es'}")
-    words += [f"waits: {pending['reason'].partition(': ')[0]}" for pending in row["waiting"]]
-    if row["clock_behind"]:
+        pids = [str(pid) for leftover in row["left_behind"] for pid in leftover["pids"]]
+        more = ", ..." if len(pids) > _MOST_PIDS else ""
+        named = f" (pid {', '.join(pids[:_MOST_PIDS])}{more})" if pids else ""
+        words.append(f"left behind {left} process{'' if left == 1 else 'es'}{named}")
+    words += [
+        f"waits: {pending['reason'].partition(': ')[0]}" for pending in row.get("waiting", ())
+    ]
+    if row.get("clock_behind"):
         words.append("waits for the clock (krond forget)")
     return ", ".join(words[:3]) + (f" and {len(words) - 3} more" if len(words) > 3 else "")
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _ANSWER_BYTES = 256 * 2**20
 _CHUNK_BYTES = 2**18
 _PAUSE_S = 0.02
-_ADDED: dict[str, object] = {"output_dir": "", "troubles": ()}
+_ADDED: dict[str, object] = {"output_dir": "", "troubles": (), "removed": ()}
 _ADDED_TO_JOB: dict[str, object] = {
     "at_boot": False,
     **dict.fromkeys(("last_success", "failed", "missed")),
@@ -85,6 +85,8 @@ def ask_status(state_dir: str, job: str, patience_s: float = 30) -> dict[str, An
     """The answer to `status`, of this version whichever version of krond gave it."""
     answer = ask(state_dir, {"command": "status", "job": job}, patience_s)
     answer["jobs"] = [_ADDED_TO_JOB | row for row in answer["jobs"]]
+    for row in answer["jobs"]:
+        row["left_behind"] = [{"pids": []} | each for each in row["left_behind"]]
     return _ADDED | answer
 
 

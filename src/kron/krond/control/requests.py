@@ -86,6 +86,7 @@ class Requests:
                 job_status(member) | _destinations(member.entry.task, daemon.settings.outputs)
                 for member in members
             ],
+            "removed": [] if job else list(map(_removed, daemon.roster.retired.values())),
         }
 
     def _trigger(self, request: Mapping[str, object], connection: Connection) -> Answer:
@@ -186,21 +187,7 @@ def job_status(member: HostMember) -> dict[str, object]:
         "clock_behind": member.is_behind,
         "next": following
         and {"period": to_text(following.nominal_s), "chosen": optional_text(following.chosen_s)},
-        "active": [
-            {
-                "run_id": run.run_id,
-                "pid": run.pid,
-                "period": run.record.period,
-                "started": optional_timestamp(run.record.started_ns),
-                "stopping": run.stage is not Stage.RUNNING,
-                "adopted": run.is_adopted,
-            }
-            for run in member.runs
-        ],
-        "left_behind": [
-            {"run_id": leftover.run_id, "processes": len(leftover.cgroup.processes())}
-            for leftover in member.leftovers
-        ],
+        **_processes(member),
         "waiting": [
             {
                 "run_id": pending.run_id,
@@ -215,6 +202,38 @@ def job_status(member: HostMember) -> dict[str, object]:
         "last_success": standing.success and _ended(standing.success),
         "failed": standing.failed and _ended(standing.failed),
         "missed": standing.missed and _ended(standing.missed),
+    }
+
+
+def _removed(member: HostMember) -> dict[str, object]:
+    """A job that is no longer configured, and of which something goes on."""
+    entry = member.entry
+    return {
+        "name": entry.name,
+        "file": entry.path,
+        "identity": entry.identity,
+        **_processes(member),
+    }
+
+
+def _processes(member: HostMember) -> dict[str, object]:
+    return {
+        "active": [
+            {
+                "run_id": run.run_id,
+                "pid": run.pid,
+                "period": run.record.period,
+                "started": optional_timestamp(run.record.started_ns),
+                "stopping": run.stage is not Stage.RUNNING,
+                "adopted": run.is_adopted,
+            }
+            for run in member.runs
+        ],
+        "left_behind": [
+            {"run_id": leftover.run_id, "processes": len(pids), "pids": pids}
+            for leftover in member.leftovers
+            for pids in (sorted(leftover.cgroup.processes()),)
+        ],
     }
 
 

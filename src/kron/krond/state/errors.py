@@ -26,7 +26,11 @@ class StateNewer(KronError):  # noqa: N818 (what the state is)
     """
 
     def __init__(
-        self, file: str, schema: int, known: int, without: str = "the job then starts without a past"
+        self,
+        file: str,
+        schema: int,
+        known: int,
+        without: str = "the job then starts without a past",
     ) -> None:
         super().__init__(
             Code.STATE_NEWER,
