@@ -382,7 +382,9 @@ def test_stopped_in_a_pause_krond_says_whether_its_state_is_saved(
     check_paused(host, started=1)
     if has_room:
         full.unlink()
-    assert host.stop() == code
+    stopped = host.command("stop")
+    assert (stopped.returncode, host.wait()) == (code, code)
+    assert ("No space left on device" in stopped.stderr) == (code != 0)
     full.unlink(missing_ok=True)
     go_on(host, [due])
 

@@ -148,6 +148,10 @@ class Daemon:
                 self.upgrade.go(control, signals)
             self._host.notices.finish(self.turn, is_stopping=self.is_stopping)
             self._end()
+            requests.ended(None)
+        except KronError as error:
+            requests.ended(error)
+            raise
         finally:
             control.close()
             poller.close()

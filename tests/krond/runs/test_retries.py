@@ -10,10 +10,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from kron.krond.orders import TAKEN
 
 from kron.core.errors import KronError
 from kron.engine.actions import REPLACED
+from kron.krond.control.orders import TAKEN
 from kron.krond.control.requests import job_status
 from kron.krond.enrolment.enrolment import REMOVED
 from kron.krond.history.reader import Selection, open_history

@@ -8,8 +8,9 @@ from kron.console.parser import Parser
 from kron.console.report import many
 from kron.console.terminal import Terminal
 from kron.krond.configuration.settings import OnStop
-from kron.krond.control.client import ask
+from kron.krond.control.client import ControlError, LastWord, NoAnswer, ask
 from kron.krond.directories import add_state_dir, state_dir_of
+from kron.krond.program import exit_code
 from kron.krond.state.owner import running_pid
 
 TYPE_CHECKING = False
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Stop the daemon and wait until it has ended. By default, --on-stop of `krond start` decides what
 happens to active runs. Periods that come due while the daemon is down are caught up at the next
-start, as far as their deadlines allow."""
+start, as far as their deadlines allow. The exit code is that of the daemon: 4 if something could
+not be stored."""
 EXAMPLES = (
     ("krond stop", "as set by krond start --on-stop; by default after all runs have ended"),
     ("krond stop --terminate", "stop the runs: TERM, their grace, KILL"),
@@ -47,16 +49,30 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: Namespace, terminal: Terminal) -> int:
     state_dir = state_dir_of(arguments)
     pid = running_pid(state_dir)  # before it is asked: another krond may soon be in its place
+    last_word = None if arguments.no_wait else LastWord(state_dir)
     answer = ask(state_dir, {"command": "stop", "how": arguments.how or ""}, 30)
-    if arguments.no_wait:
+    if last_word is None:
         return 0
     runs, how = answer.get("runs"), answer.get("how", "")  # an earlier krond does not name them
     if runs and how != OnStop.LEAVE:
         terminal.error(_waits_for(runs, how))
         terminal.errors.flush()
+    code, error = _end(last_word)
     while pid is not None and running_pid(state_dir) == pid:
         time.sleep(_POLL_S)
-    return 0
+    if error:
+        terminal.error(f"krond: {error}")
+    return code
+
+
+def _end(last_word: LastWord) -> tuple[int, str]:
+    """The exit code of krond, and why it failed."""
+    try:
+        return last_word.wait()
+    except NoAnswer as error:
+        return exit_code(error), str(error)
+    except ControlError:
+        return 0, ""  # an earlier krond, or one without room for another client
 
 
 def _waits_for(runs: list[dict[str, Any]], how: str) -> str:

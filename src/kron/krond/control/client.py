@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _ANSWER_BYTES = 256 * 2**20
 _CHUNK_BYTES = 2**18
 _PAUSE_S = 0.02
+_CONNECT_S = 30
 _ADDED: dict[str, object] = {"output_dir": "", "troubles": (), "removed": ()}
 _ADDED_TO_JOB: dict[str, object] = {
     "at_boot": False,
@@ -88,6 +89,38 @@ def ask_status(state_dir: str, job: str, patience_s: float = 30) -> dict[str, An
     for row in answer["jobs"]:
         row["left_behind"] = [{"pids": []} | each for each in row["left_behind"]]
     return _ADDED | answer
+
+
+class LastWord:
+    """How a krond ends, in its own words. Ask for it before anything makes krond end."""
+
+    def __init__(self, state_dir: str) -> None:
+        from socket import AF_UNIX, socket
+
+        self._connection = socket(AF_UNIX)
+        try:
+            _connect(self._connection, state_dir, time.monotonic() + _CONNECT_S)
+            self._connection.sendall(b'{"command": "end"}\n')
+            self._connection.settimeout(None)
+        except (BlockingIOError, TimeoutError):
+            self._connection.close()
+            message = "krond has no room for a connection"
+            raise NoAnswer(message, fix="try again; it may be suspended by a signal") from None
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def wait(self) -> tuple[int, str]:
+        """The exit code, and for a failure why; a `ControlError` if it does not say that."""
+        with self._connection as connection:
+            try:
+                answer = _read_answer(_receive(connection, None))
+            except ConnectionResetError:
+                raise NoAnswer("krond has ended, and did not say how", fix="see its log") from None
+        code, error = answer.get("exit_code"), answer.get("error")
+        if answer["ok"] and isinstance(code, int) and isinstance(error, str):
+            return code, error
+        raise ControlError(*_refusal(answer))
 
 
 def _exchange(state_dir: str, line: bytes, deadline_s: float | None) -> bytes:

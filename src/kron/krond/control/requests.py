@@ -12,6 +12,7 @@ from kron.jobs.task import Task
 from kron.krond.configuration.settings import UNLIMITED_RUNS, OnStop, OutputSettings
 from kron.krond.control.server import AWAITING, Connection, ControlServer, refusal
 from kron.krond.handover import Handover
+from kron.krond.program import OK, exit_code
 from kron.krond.result import signal_name
 from kron.krond.roster.member import HostMember
 from kron.krond.roster.run import Stage
@@ -38,12 +39,14 @@ SEE_HISTORY = "krond history shows it, if it has ended"
 class Requests:
     def __init__(self, daemon: Daemon) -> None:
         self._daemon = daemon
+        self._awaiting_end: list[Connection] = []
         self._handlers: dict[str, Callable[[Mapping[str, object], Connection], Answer]] = {
             "status": self._status,
             "trigger": self._trigger,
             "reload": self._reload,
             "upgrade": self._upgrade,
             "stop": self._stop,
+            "end": self._await_end,
             "forget": self._forget,
         }
 
@@ -136,6 +139,18 @@ class Requests:
             "active": len(runs),
             "runs": [{"name": run.member.entry.name, "pid": run.pid} for run in runs],
         }
+
+    def _await_end(self, request: Mapping[str, object], connection: Connection) -> Answer:
+        self._awaiting_end.append(connection)
+        return None
+
+    def ended(self, error: KronError | None) -> None:
+        """krond ends, for this error or because it was asked to: answer those who wait for it."""
+        end = {"exit_code": OK, "error": ""}
+        if error is not None:
+            end = {"exit_code": exit_code(error), "error": str(error)}
+        for connection in self._awaiting_end:
+            connection.answer({"ok": True, **end})
 
     def _upgrade(self, request: Mapping[str, object], connection: Connection) -> Answer:
         connection.awaits = UPGRADE
