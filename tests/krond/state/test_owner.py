@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from kron.core.errors import Code, KronError
 from kron.krond.state import lock as lock_module
 from kron.krond.state.directory import Directory
 from kron.krond.state.owner import own, running_pid
-from tests.krond.commands import NEVER, BackgroundHost, is_alive
+from tests.krond.commands import NEVER, BackgroundHost, is_alive, krond
+from tests.krond.host import Host
 from tests.krond.state.test_lock import Orphan, process
 from tests.logbook import wait_for
 
@@ -42,6 +44,30 @@ def test_deleting_krond_pid_does_not_admit_a_second_krond(tmp_path: Path) -> Non
         assert host.command("stop", "--terminate").returncode == 0
         wait_for(lambda: not is_alive(pid), "its end")
         assert host.start_background().returncode == 0
+
+
+@pytest.mark.heavy
+def test_a_krond_without_any_of_its_files_is_named_and_can_be_reached_again(tmp_path: Path) -> None:
+    with Host(tmp_path) as host:
+        host.write(f"{NEVER} name=job command=true")
+        host.start()
+        assert host.process is not None
+        pid = host.process.pid
+        for name in ("krond.pid", "control.sock"):
+            (host.state / name).unlink()
+        asked = host.command("status")
+        assert asked.returncode == 1
+        assert f"krond (process {pid}) has locked the state directory {host.state}" in asked.stderr
+        assert f"kill -USR2 {pid}" in asked.stderr
+        checked = host.command("check")
+        assert (checked.returncode, f"process {pid}" in checked.stdout) == (2, True)
+        second = krond("start", "--once", "--config", host.config, "--state-dir", host.state)
+        assert (second.returncode, f"process {pid} has locked" in second.stderr) == (3, True)
+        os.kill(pid, signal.SIGUSR2)
+        wait_for((host.state / "control.sock").exists, "its socket")
+        assert host.command("stop").returncode == 0
+        assert host.wait() == 0
+        assert host.command("status").returncode == 5
 
 
 def test_a_child_of_a_dead_krond_holds_the_directory_until_it_has_become_its_job(

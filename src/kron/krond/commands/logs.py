@@ -11,7 +11,7 @@ from functools import partial
 from kron.console.parser import Parser, number_up_to
 from kron.console.terminal import Terminal
 from kron.core.errors import Code, KronError
-from kron.krond.control.client import NotRunning, ask
+from kron.krond.control.client import NotRunning, Unreachable, ask
 from kron.krond.directories import add_state_dir, state_dir_of
 from kron.krond.state.names import LOG_NAME
 from kron.logs.reader import read_line
@@ -72,7 +72,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
 def _log_file(state_dir: str) -> str:
     try:
         path: str = ask(state_dir, {"command": "status", "job": ""}, 30)["log_file"]
-    except NotRunning:
+    except (NotRunning, Unreachable):
         return os.path.join(state_dir, LOG_NAME)  # noqa: PTH118
     if path:
         return path

@@ -25,6 +25,8 @@ _ANSWER_BYTES = 256 * 2**20
 _CHUNK_BYTES = 2**18
 _PAUSE_S = 0.02
 _CONNECT_S = 30
+_SETTLING_S = 1.0
+"""How long a krond without a socket may be starting or ending, before somebody hears of it."""
 _ADDED: dict[str, object] = {"output_dir": "", "troubles": (), "removed": ()}
 _ADDED_TO_JOB: dict[str, object] = {
     "at_boot": False,
@@ -54,6 +56,18 @@ class ControlError(KronError):
 
 class NoAnswer(ControlError):  # noqa: N818 (likewise)
     """krond runs, or did a moment ago, and has not answered."""
+
+
+class Unreachable(NoAnswer):
+    """krond runs, and the file of its socket does not exist."""
+
+    def __init__(self, state_dir: str, pid: int) -> None:
+        super().__init__(
+            f"krond (process {pid}) has locked the state directory {visible(state_dir)}, but there "
+            f"is no {SOCKET_NAME} in it: krond is just starting or ending, or the file was deleted",
+            fix=f"try again; if it was deleted, kill -USR2 {pid} makes krond create it again, and "
+            f"kill -TERM {pid} stops krond",
+        )
 
 
 def ask(state_dir: str, request: Mapping[str, Any], timeout_s: float | None) -> dict[str, Any]:
@@ -151,12 +165,23 @@ def _connect(connection: Socket, state_dir: str, deadline_s: float | None) -> No
     except (OSError, ValueError) as error:
         raise ControlError(f"{quoted(state_dir)} cannot be opened: {_reason(error)}") from None
     try:
-        _wait_until(connection, deadline_s)
-        connection.connect(f"/proc/self/fd/{directory}/{SOCKET_NAME}")
+        settled_s = time.monotonic() + _SETTLING_S
+        while True:
+            _wait_until(connection, deadline_s)
+            try:
+                connection.connect(f"/proc/self/fd/{directory}/{SOCKET_NAME}")
+                return
+            except (FileNotFoundError, ConnectionRefusedError):
+                from kron.krond.state.owner import running_pid
+
+                pid = running_pid(state_dir)
+                if pid is None:
+                    raise NotRunning(state_dir) from None
+                if time.monotonic() >= settled_s:
+                    raise Unreachable(state_dir, pid) from None
+            time.sleep(_PAUSE_S)
     except (BlockingIOError, TimeoutError):
         raise
-    except (FileNotFoundError, ConnectionRefusedError):
-        raise NotRunning(state_dir) from None
     except PermissionError:
         raise ControlError(
             f"the krond of {visible(state_dir)} does not belong to you",

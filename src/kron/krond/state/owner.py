@@ -51,9 +51,9 @@ def running_pid(state_dir: str) -> int | None:
 def _owner(directory: int) -> int | None:
     """The process that has locked krond.pid or, if the file is gone, the one behind the socket.
 
-    The lock of the directory does not matter here: earlier versions had none.
+    If both are gone: the one that has locked the directory. Earlier versions did not do that.
     """
-    for find in (_noted_pid, _listening_pid):
+    for find in (_noted_pid, _listening_pid, _locking_pid):
         with suppress(OSError):
             pid = find(directory)
             if pid is not None and lives(pid):
@@ -77,3 +77,15 @@ def _listening_pid(directory: int) -> int:
         packed = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     pid: int = _CREDENTIALS.unpack(packed)[0]
     return pid
+
+
+def _locking_pid(directory: int) -> int | None:
+    """By the kernel's list of locks, in which some file systems have another device."""
+    status = os.fstat(directory)
+    device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}"
+    with open("/proc/locks", encoding="ascii") as locks:  # noqa: PTH123
+        for line in locks:
+            _, kind, _, _, pid, file, *_ = line.split()
+            if (kind, file) == ("FLOCK", f"{device}:{status.st_ino}"):
+                return int(pid)
+    return None
