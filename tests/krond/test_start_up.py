@@ -320,6 +320,30 @@ def test_limits_that_nobody_names_are_left_as_they_are(tmp_path: Path) -> None:
         assert (tmp_path / "limits").read_text().split() == ["300", "400", "700"]
 
 
+@pytest.mark.parametrize(
+    ("most", "said"),
+    [
+        pytest.param(40, "krond may open 40 files, so no run can start; ", id="none"),
+        pytest.param(60, "krond may open 60 files, so at most about ", id="few"),
+        pytest.param(100, "", id="enough"),
+    ],
+)
+def test_a_limit_on_open_files_that_leaves_no_room_for_runs_is_warned_of(
+    tmp_path: Path, most: int, said: str
+) -> None:
+    with BackgroundHost(tmp_path) as host:
+        host.write(f"{NEVER} name=job command=/bin/true")
+        wrapper = ("/bin/sh", "-c", f'ulimit -n {most}; exec "$@"', "sh")
+        started = host.start_background(wrapper=wrapper)
+        assert (started.returncode, bool(started.stderr)) == (0, bool(said))
+        assert said in started.stderr
+        warnings = [record["error"] for record in host.events("error")]
+        assert [said in warning for warning in warnings] == [True] * bool(said)
+        triggered = host.command("trigger", "job").stdout
+        assert ("waits for room" in triggered) == (most == 40)
+        host.command("stop", "--leave")
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_a_limit_that_the_system_refuses_is_told(tmp_path: Path, way: tuple[str, ...]) -> None:
     with BackgroundHost(tmp_path) as host:

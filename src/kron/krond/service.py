@@ -38,12 +38,15 @@ from kron.krond.state.lock import lock
 from kron.krond.state.store import StateStore
 from kron.krond.surroundings import Surroundings
 from kron.krond.upgrade.successor import initial_environment
+from kron.logs.event import Level
 from kron.logs.journal import Journal
 from kron.waking.clock import Clock
 from kron.waking.timer import WallTimer
 
 ETC_NAMES = ("crontab", "cron.d", "localtime", "timezone", "passwd")
 """The files in /etc that crontabs depend on. A change of any other does not matter."""
+FEW_RUNS = 16
+"""A limit on open files that lets fewer runs go on at a time is worth a warning."""
 GARBAGE_AT = 20_000
 """How many more objects start a garbage collection: a burst makes many that stay."""
 
@@ -131,9 +134,12 @@ class _Service:
                 # With the names to watch in each directory; none: all names.
                 paths = {path: ETC_NAMES if path == "/etc" else () for path in watched()}
                 Follower(paths, daemon.reload, journal, timers, poller)
+            few = _why_few_run(poller.room())
+            if few:
+                journal.error("open files", few, level=Level.WARN)
             daemon.begin(configuration)
             if settings.log_file:  # else its log is on the terminal
-                self._warning = why_nothing_runs(configuration)
+                self._warning = why_nothing_runs(configuration) or few
             del configuration
             gc.freeze()  # everything made so far stays: the collector can ignore it
             gc.set_threshold(GARBAGE_AT)
@@ -207,6 +213,15 @@ def _limits(settings: KrondSettings) -> tuple[int, int]:
     hard = for_runs[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return for_runs
+
+
+def _why_few_run(room: int) -> str:
+    """For people, if krond may open too few files for the runs of a host; else ''."""
+    if room >= FEW_RUNS:
+        return ""
+    how_many = f"at most about {room} runs go on at a time" if room > 0 else "no run can start"
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return f"krond may open {limit} files, so {how_many}; raise LimitNOFILE=, or ulimit -Hn"
 
 
 def _own_environment() -> dict[bytes, bytes]:

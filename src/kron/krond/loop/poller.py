@@ -50,12 +50,16 @@ class Poller:
         return len(self._entries)
 
     def has_room(self, more: int = 0) -> bool:
-        """Whether another descriptor may stay open for long, in addition to `more` others.
+        """Whether another descriptor may stay open for long, in addition to `more` others."""
+        return self.room() > more
+
+    def room(self) -> int:
+        """How many more descriptors may stay open for long; 0 or less for none.
 
         A quarter of the limit is reserved: for starting runs, for clients, for the unforeseen.
         """
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] * 3 // 4
-        return len(self) + self.others + more + OTHER_DESCRIPTORS <= most
+        return most + 1 - len(self) - self.others - OTHER_DESCRIPTORS
 
     def add(self, descriptor: int, mask: int, callback: Callback) -> None:
         """Have `wait` return `callback` with the events, on one of `mask` or on an error."""
