@@ -269,6 +269,10 @@ def test_a_second_krond_in_the_same_subtree_goes_without(host: Family, subtree: 
         second.load(second.job("job", "true"))
         second.trigger("job")
         assert second.wait_for_event("exited", "job").get("cpu_seconds") is None
+        second.write("0 0 1 1 * name=job command=/bin/true pids_max=10")
+        refused = second.command("reload")
+        assert refused.returncode == 1
+        assert "another krond has taken the cgroup that is delegated here" in refused.stderr
 
 
 @pytest.mark.parametrize("is_marked", [False, True])

@@ -18,6 +18,7 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from enum import StrEnum
 from errno import EPERM
 from hashlib import sha256
 
@@ -30,6 +31,15 @@ LEAF = "krond"
 _RUN = "run-"
 _MARKS = ("trusted.delegate", "user.delegate")
 _UNITS = (".service", ".scope")
+
+
+class Absence(StrEnum):
+    """Why runs have no cgroups of their own, for people."""
+
+    NOT_DELEGATED = "no cgroup is delegated to krond"
+    TAKEN = "another krond has taken the cgroup that is delegated here"
+    UNKNOWN = "krond has no cgroups for its runs"
+    """For a program that is tried out: the krond that runs does not tell it why."""
 
 
 class Cgroups:
@@ -93,22 +103,25 @@ def key_of(identity: str) -> str:
     return sha256(os.fsencode(identity)).hexdigest()[:16]
 
 
-def take_delegated() -> Cgroups | None:
-    """The subtree that is delegated to this process, taken for its runs; None if none is.
+def take_delegated() -> Cgroups | Absence:
+    """The subtree that is delegated to this process, taken for its runs; else why there is none.
 
     Of several kronds in one container, the first has it.
     """
     try:
         return _take()
+    except BlockingIOError:
+        return Absence.TAKEN
     except OSError:
-        return None
+        return Absence.NOT_DELEGATED
 
 
-def _take() -> Cgroups | None:
+def _take() -> Cgroups | Absence:
+    """`BlockingIOError`: another process has locked it."""
     path = _own_path()
     own = _directory_of(path) if path else None
     if own is None:
-        return None
+        return Absence.NOT_DELEGATED
     above, _, name = path.rpartition("/")
     parent = os.path.dirname(own)  # noqa: PTH120
     if name == LEAF and _is_delegated(parent, above or "/", has_leaf=True):
@@ -116,7 +129,7 @@ def _take() -> Cgroups | None:
     elif _is_delegated(own, path):
         base = home = own
     else:
-        return None
+        return Absence.NOT_DELEGATED
     lock = os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -12,7 +12,7 @@ from kron.console.program import RESTARTED
 from kron.core.errors import Code, KronError
 from kron.jobs.configuration import Configuration
 from kron.krond.background import Background, Foreground
-from kron.krond.cgroups import take_delegated
+from kron.krond.cgroups import Absence, take_delegated
 from kron.krond.configuration.follower import Follower
 from kron.krond.configuration.reading import (
     read_configuration,
@@ -100,11 +100,14 @@ class _Service:
             open_files = _limits(settings)
             if handover is not None:
                 open_files = handover.open_files
-            cgroups = take_delegated()
-            controllers = None
-            if cgroups is not None:
+            taken = take_delegated()
+            cgroups = None
+            controllers: frozenset[str] | Absence
+            if isinstance(taken, Absence):
+                controllers = taken
+            else:
+                cgroups, controllers = taken, taken.controllers
                 stack.callback(cgroups.close)
-                controllers = cgroups.controllers
             with_limits_checked(configuration, controllers).checked()
             clock, poller, processes = Clock(), Poller(), Processes()
             timers = Timers(clock)

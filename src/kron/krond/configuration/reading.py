@@ -15,6 +15,7 @@ from kron.jobs.document import KEPT_FINDINGS, Document
 from kron.jobs.finding import Finding, findings_of
 from kron.jobs.task import CgroupLimit
 from kron.jobs.values import place_of
+from kron.krond.cgroups import Absence
 from kron.krond.configuration.settings import JobSource, KrondSettings
 from kron.logs.event import Event, Level
 from kron.logs.journal import Journal
@@ -25,6 +26,7 @@ DELEGATE = (
     "set Delegate=yes and DelegateSubgroup=krond in krond's unit (systemd 254 or later), "
     "or remove the field"
 )
+PART = "stop that one, run this one in a unit or container of its own, or remove the field"
 
 
 def read_configuration(settings: KrondSettings) -> Configuration:
@@ -65,11 +67,11 @@ def log_read(journal: Journal, configuration: Configuration) -> None:
 
 
 def with_limits_checked(
-    configuration: Configuration, controllers: frozenset[str] | None
+    configuration: Configuration, controllers: frozenset[str] | Absence
 ) -> Configuration:
     """The configuration, with an error for each limit that krond cannot set.
 
-    `controllers` are those that krond has; None: it has no cgroups for its runs.
+    `controllers` are those that krond has, or why it has no cgroups for its runs.
     """
     found = (
         finding for document in configuration.documents for finding in _unmet(document, controllers)
@@ -78,24 +80,25 @@ def with_limits_checked(
     return configuration.replace(failures=failures)
 
 
-def _unmet(document: Document, controllers: frozenset[str] | None) -> Iterator[Finding]:
+def _unmet(document: Document, controllers: frozenset[str] | Absence) -> Iterator[Finding]:
     lacking = [
         (entry, limit)
         for entry in document.entries
         for limit, _ in entry.task.cgroup_limits
-        if controllers is None or limit.controller not in controllers
+        if isinstance(controllers, Absence) or limit.controller not in controllers
     ]
     lines = document.text.split("\n") if lacking else []
     # A line of defaults is reported once for all of its jobs.
     places = {(place_of(entry, limit.field, lines), limit): entry.name for entry, limit in lacking}
+    fix = PART if controllers is Absence.TAKEN else DELEGATE
     for ((number, token), limit), job in places.items():
-        problem = token.problem(Code.CGROUP, _why(limit, job, controllers), fix=DELEGATE)
+        problem = token.problem(Code.CGROUP, _why(limit, job, controllers), fix=fix)
         yield from findings_of(
             ParseError(lines[number - 1], [problem]), path=document.path, line=number
         )
 
 
-def _why(limit: CgroupLimit, job: str, controllers: frozenset[str] | None) -> str:
-    if controllers is None:
-        return f"{limit.field} of {job}: no cgroup is delegated to krond, so runs have no limits"
+def _why(limit: CgroupLimit, job: str, controllers: frozenset[str] | Absence) -> str:
+    if isinstance(controllers, Absence):
+        return f"{limit.field} of {job}: {controllers}, so runs have no limits"
     return f"{limit.field} of {job}: the cgroup controller {limit.controller} is not krond's"

@@ -12,6 +12,7 @@ import os
 import kron
 from kron.core.errors import Code, KronError
 from kron.core.frozen import Frozen
+from kron.krond.cgroups import Absence
 from kron.krond.configuration.reading import read_configuration, with_limits_checked
 from kron.krond.configuration.settings import KrondSettings
 from kron.krond.control.server import check_socket
@@ -54,7 +55,7 @@ def try_out(settings: KrondSettings, what: str) -> Fitness:
             f"leaves has format {handover_format}, and this one reads {FORMAT}",
             fix="stop it and start this one: krond stop --leave && krond start",
         )
-    controllers = frozenset(names.split(",")) if colon else None
+    controllers = frozenset(names.split(",")) if colon else Absence.UNKNOWN
     with_limits_checked(read_configuration(settings), controllers).checked()
     for _ in read_states(settings.state_dir):
         pass  # each of them reads
