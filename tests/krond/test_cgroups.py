@@ -116,6 +116,25 @@ def test_what_a_failed_attempt_has_left_behind_is_ended_before_the_next(
     assert subtree.runs() == []
 
 
+def test_after_a_crash_too_an_attempt_ends_what_the_one_before_has_left(
+    host: Family, subtree: Subtree
+) -> None:
+    done = "test $KRON_ATTEMPT = 2 && exit 0"
+    due = host.soon("job")
+    lines = (done, ESCAPE.format(""), UNTIL_ESCAPED, "exit 1")
+    host.load(host.job("job", *lines, fields="retries=1 retry_delay=30m", schedule=due))
+    wait_for(lambda: host.row("job")["waiting"], "attempt 2 waits")
+    host.kill()
+    host.write(host.job("job", *lines, fields="retries=1 retry_delay=0s", schedule=due))
+    host.start(wrapper=subtree.wrapper)
+    first, second = host.wait_for_events("exited", count=2)
+    (replaced,) = host.events("replaced_job")
+    assert (replaced["old_job"], replaced["new_job"]) == (first["run_id"], second["run_id"])
+    assert not is_alive(escaped(host))
+    wait_for(lambda: not subtree.runs(), "its cgroup is removed")
+    host.check_log()
+
+
 def test_forbid_counts_what_a_run_has_left_behind_also_after_a_crash(
     host: Family, subtree: Subtree
 ) -> None:

@@ -218,6 +218,8 @@ class HostEnrolment:
         search = self._starter.search
         search.look(unsure)
         search.pids |= {run_id: run.pid for run_id, run in self._supervisor.held.items()}
+        # First, since an attempt, or a run that replaces others, waits for them.
+        self._supervisor.leftovers.find((member for member, _ in unsure), search.pids)
         for member, state in unsure:
             # After a reboot the proof may be gone with the page cache, and the run may have begun.
             is_rebooted = state.boot_id != self._host.processes.boot_id()

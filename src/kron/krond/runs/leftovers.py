@@ -46,14 +46,16 @@ class Leftovers:
     def find(self, members: Iterable[HostMember], active: Iterable[str]) -> None:
         """Take up what runs of the krond before this one have left, and remove what is empty.
 
-        `active` are the runs that go on themselves.
+        `active` are the runs that go on themselves. What is known already is left alone.
         """
         if self._host.cgroups is None:
             return
         known = {key_of(member.entry.identity): member for member in members}
-        going_on = set(active)
+        settled = set(active)
+        for member in known.values():
+            settled.update(leftover.run_id for leftover in member.leftovers)
         for key, run_id, cgroup in self._host.cgroups.found():
-            if run_id in going_on:
+            if run_id in settled:
                 continue
             if key in known:
                 self.keep(known[key], run_id, cgroup)
