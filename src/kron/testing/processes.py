@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from kron.core.duration import SECOND_NS
-from kron.krond.process.processes import Processes
+from kron.krond.process.processes import Claim, Processes
 from kron.testing.clock import FakeClock
 
 _TICK_NS = SECOND_NS // 100
@@ -144,3 +144,7 @@ class FakeProcesses(Processes):
     def find_runs(self, uid_of: Mapping[str, int]) -> dict[str, int]:
         running = (process for process in self._table.values() if not process.is_over)
         return {each.run_id: each.pid for each in running if each.run_id in uid_of}
+
+    def claims(self, run_ids: Collection[str], uids: Collection[int]) -> Iterator[Claim]:
+        """They have no environment to claim anything in; those of this machine are not meant."""
+        return iter(())
