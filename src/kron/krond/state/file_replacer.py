@@ -25,6 +25,7 @@ BUNDLE = "bundle"
 FEW = 16
 """With at least this many files, one sync of the file system is faster than one for each."""
 
+_LIBC = ctypes.CDLL(None, use_errno=True)
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _RENAME_EXCHANGE = 2
 _CANNOT_EXCHANGE = (errno.ENOENT, errno.EINVAL, errno.ENOSYS)
@@ -52,7 +53,7 @@ class FileReplacer:
         """The contents of the bundle that are not written back yet, by name."""
         self._has_bundle = False
         """A bundle exists, or may exist."""
-        self._renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+        self._renameat2 = getattr(_LIBC, "renameat2", None)
         self._syncfs = _syncfs if kernel_version() >= _SYNCFS_TELLS_ERRORS else None
 
     def replace(self, files: Iterable[tuple[str, bytes]], count: int) -> None:
@@ -216,8 +217,7 @@ def _close(descriptors: list[int], *, sync: bool) -> None:
 
 
 def _syncfs(descriptor: int) -> None:
-    library = ctypes.CDLL(None, use_errno=True)
-    while library.syncfs(descriptor) != 0:
+    while _LIBC.syncfs(descriptor) != 0:
         number = ctypes.get_errno()
         if number != errno.EINTR:
             raise OSError(number, os.strerror(number))
