@@ -10,6 +10,7 @@ docs/decisions/0002-frozen-values.md has the numbers; `make bench` measures them
 from __future__ import annotations
 
 from abc import ABCMeta
+from operator import attrgetter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class FrozenMeta(ABCMeta):
         defaults = {field: defaults[field] for field in fields if field in defaults}
         namespace |= {"__slots__": slots, "__match_args__": fields}
         namespace |= {"_fields": fields, "_defaults": defaults}
+        namespace["_compared"] = attrgetter("__class__", *fields)
         cls = super().__new__(mcs, name, bases, namespace)
         cls.__init__ = _constructor(cls)  # type: ignore[misc]
         return cls
@@ -76,6 +78,7 @@ class Frozen(metaclass=FrozenMeta):
     if TYPE_CHECKING:
         _fields: ClassVar[tuple[str, ...]]
         _defaults: ClassVar[dict[str, Any]]
+        _compared: ClassVar[attrgetter[Any]]
 
     def replace(self, **changes: Any) -> Self:
         return type(self)(**{field: getattr(self, field) for field in self._fields} | changes)
@@ -85,10 +88,10 @@ class Frozen(metaclass=FrozenMeta):
             return True  # as most ledgers that are compared, which no step has changed
         if other.__class__ is not self.__class__:
             return NotImplemented
-        return self._values() == other._values()
+        return bool(self._compared(self) == other._compared(other))
 
     def __hash__(self) -> int:
-        return hash((self.__class__, *self._values()))
+        return hash(self._compared(self))
 
     def __repr__(self) -> str:
         fields = (f"{field}={getattr(self, field)!r}" for field in self._fields)
