@@ -35,6 +35,8 @@ from tests.runtime.said import SilentJournal
 
 LEASE_S = 60
 """Longer than people have it, so that fewer of the steps of a life renew the lease."""
+RENEW_S = 20
+"""And less often; even so, only a leader that stands still for 60 seconds loses it."""
 LATE_S = 23.0
 """How late a request arrives: long after the try that follows it. The API server is told to drop a
 request after a third of the lease, and the operator waits as long before it gives up a period. What
@@ -187,6 +189,7 @@ class Replica:
             world.clock,
             self.timer,
         )
+        operator._election._renew_s = RENEW_S
         self.task = world.loop.create_task(operator.run())
 
     def end(self, world: ClusterWorld) -> None:
