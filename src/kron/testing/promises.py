@@ -163,11 +163,16 @@ def _owed(of: Life, world: World, name: str) -> Iterator[Decision]:
         return
     if edits:  # one that comes while the adapter is down owes nothing from before
         until_s = min(until_s, START_S + edits[0], *world.seen.crashed_s)
-    nothing = Ledger(schedule=name, since_s=since_s)
-    owed = survey(Job(world.identity(name), schedule), nothing, until_s - RECENT_S, {})
-    for decision in owed.due:
+    for decision in _due(world.identity(name), schedule, since_s, until_s - RECENT_S):
         if decision.chosen_s is not None and not _may_wait(of, world, name, decision.chosen_s):
             yield decision
+
+
+@lru_cache(maxsize=64)  # most crashes of a life leave it what it was
+def _due(identity: str, schedule: Schedule, since_s: int, until_s: int) -> tuple[Decision, ...]:
+    """What comes due for a job of which nothing has ended."""
+    nothing = Ledger(schedule=identity, since_s=since_s)
+    return survey(Job(identity, schedule), nothing, until_s, {}).due
 
 
 def _may_wait(of: Life, world: World, name: str, chosen_s: int) -> bool:
