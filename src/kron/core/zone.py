@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from datetime import datetime
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import itemgetter
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -129,18 +129,22 @@ class Zone:
 
     def _changes(self, start_s: int, end_s: int) -> list[tuple[int, int]]:
         """Where the offset changes in [start_s, end_s), beginning with the offset at start_s."""
-        offset_s = self._offset_at(start_s)
-        changes = [(start_s, offset_s)]
-        probe_s = start_s
-        while probe_s < end_s - 1:
-            before_s, probe_s = probe_s, min(probe_s + _PROBE_S, end_s - 1)
-            probed_offset_s = self._offset_at(probe_s)
-            if probed_offset_s != offset_s:
-                between = range(before_s, probe_s + 1)
-                change = bisect_left(between, True, key=lambda s: self._offset_at(s) != offset_s)
-                changes.append((between[change], probed_offset_s))
-                offset_s = probed_offset_s
+        info = self._info
+        probes_s = [*range(start_s, end_s - 1, _PROBE_S), end_s - 1]
+        # These calls are what a table costs, so `_offset_at` is for the few that find a change.
+        offsets = [datetime.fromtimestamp(probe_s, info).utcoffset() for probe_s in probes_s]
+        changes = [(start_s, self._offset_at(start_s))]
+        for index, (before, after) in enumerate(pairwise(offsets)):
+            if after != before:
+                changes.append(self._change(probes_s[index], probes_s[index + 1]))
         return changes
+
+    def _change(self, before_s: int, after_s: int) -> tuple[int, int]:
+        """The second between the two in which the offset changes, and the new offset."""
+        offset_s = self._offset_at(before_s)
+        between = range(before_s, after_s + 1)
+        change = bisect_left(between, True, key=lambda s: self._offset_at(s) != offset_s)
+        return between[change], self._offset_at(after_s)
 
     def _offset_at(self, utc_s: int) -> int:
         offset = datetime.fromtimestamp(utc_s, self._info).utcoffset()
