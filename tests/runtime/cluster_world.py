@@ -153,9 +153,9 @@ class ClusterServer(Server):
         super().__init__()
         self._world = world
 
-    def put(self, plural: str, obj: Object) -> Object:
+    def _store(self, plural: str, obj: Object) -> Object:
         is_new = plural == "jobs" and obj["metadata"]["name"] not in self.objects["jobs"]
-        made = super().put(plural, obj)
+        made = super()._store(plural, obj)
         if is_new:
             self._world.job_began(made)
         return made

@@ -93,13 +93,7 @@ class Server:
 
     def put(self, plural: str, obj: Object) -> Object:
         """Store an object, and tell the watches."""
-        stored, name = copied(obj), obj["metadata"]["name"]
-        self.version += 1
-        stored["metadata"]["resourceVersion"] = str(self.version)
-        kind = "MODIFIED" if name in self.objects[plural] else "ADDED"
-        self.objects[plural][name] = stored
-        self._tell(plural, kind, stored)
-        return copied(stored)
+        return self._store(plural, copied(obj))
 
     def edit(self, name: str, **spec: Any) -> None:
         """Change fields of a KronJob's spec."""
@@ -164,7 +158,7 @@ class Server:
         if name in self.objects[resource.plural]:
             raise ApiError(409, "it is there", reason="AlreadyExists")
         obj["metadata"]["uid"] = f"uid-{self.version}"
-        made = self.put(resource.plural, obj)
+        made = self._store(resource.plural, obj)
         if resource.plural == "jobs" and self.on_job_made:
             await self.on_job_made(made)
         return made
@@ -188,7 +182,7 @@ class Server:
         # A merge patch: what is null goes.
         status = obj.get("status", {}) | change["status"]
         obj["status"] = {key: value for key, value in status.items() if value is not None}
-        return self.put(resource.plural, obj)
+        return self._store(resource.plural, obj)
 
     async def delete(
         self, resource: Resource, _: str, name: str, *, uid: str = "", **__: object
@@ -209,6 +203,16 @@ class Server:
         for key in ("uid", "resourceVersion"):
             if wanted.get(key) and wanted[key] != obj["metadata"][key]:
                 raise CONFLICT
+
+    def _store(self, plural: str, obj: Object) -> Object:
+        """`put` an object that nobody else has."""
+        name = obj["metadata"]["name"]
+        self.version += 1
+        obj["metadata"]["resourceVersion"] = str(self.version)
+        kind = "MODIFIED" if name in self.objects[plural] else "ADDED"
+        self.objects[plural][name] = obj
+        self._tell(plural, kind, obj)
+        return copied(obj)
 
     def _find(self, resource: Resource, name: str) -> Object:
         try:
