@@ -30,6 +30,7 @@ from bench.krond.workshop import (
     program,
     scratch,
     seconds_to_make_a_file,
+    settle,
 )
 from bench.measure import Result, progress
 
@@ -51,6 +52,7 @@ def measure() -> Iterator[Result]:
     except SkippedError as skipped:
         yield Result("burst", None, note=f"skipped: {skipped}")
         return
+    settle()
     place = scratch()
     took_us = seconds_to_make_a_file(place) * 1e6
     yield Result("making a file, not synced", took_us, "us", note=f"in {place.parent}, {disk()}")
@@ -108,6 +110,7 @@ def _rounds(what: str, *contenders: Callable[[Path], Lateness]) -> list[list[Lat
     rounds: list[list[Lateness]] = [[] for _ in contenders]
     for number in range(ROUNDS):
         progress(f"burst, {what}, round {number + 1} of {ROUNDS} ...")
+        settle()
         for contender, its_rounds in zip(contenders, rounds, strict=True):
             its_rounds.append(contender(scratch()))
     return rounds

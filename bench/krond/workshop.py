@@ -11,7 +11,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
-from time import perf_counter
+from time import perf_counter, sleep
 
 CACHE = Path(__file__).parents[2] / "build" / "bench"
 ENVIRONMENT = {
@@ -21,10 +21,11 @@ ENVIRONMENT = {
     "TZ": "UTC",
 }
 """The same for everybody. Short: it is copied at every start."""
+WITHOUT_JOURNAL = " without a journal"
 _NOT_A_DISK = frozenset({"tmpfs", "ramfs", "overlay", "nfs", "nfs4", "9p", "virtiofs", "fuse"})
-
-
 _FILES = 50
+_FORGOTTEN_S = 40.0
+"""After which an ext4 without a journal uses the place of a deleted file again."""
 
 
 class SkippedError(Exception):
@@ -62,6 +63,17 @@ def seconds_to_make_a_file(directory: Path) -> float:
     return (perf_counter() - began_s) / _FILES
 
 
+def settle() -> None:
+    """Let the disk forget the files that the round before this one has deleted.
+
+    Without a journal, an ext4 looks at each of them before it makes another nearby: that would
+    measure the round before.
+    """
+    if disk().endswith(WITHOUT_JOURNAL):
+        sleep(_FORGOTTEN_S)
+
+
+@cache
 def disk() -> str:
     """The file system below, with a warning if syncing it may cost nothing."""
     CACHE.mkdir(parents=True, exist_ok=True)
@@ -72,7 +84,7 @@ def disk() -> str:
             kind, source = words[words.index("-") + 1 :][:2]
             if kind in _NOT_A_DISK:
                 return f"{kind}, which is no disk of its own"
-            return f"{kind} without a journal" if _lacks_journal(kind, source) else kind
+            return f"{kind}{WITHOUT_JOURNAL}" if _lacks_journal(kind, source) else kind
     return "an unknown file system"
 
 
