@@ -114,6 +114,8 @@ def test_a_run_spans_an_upgrade_with_its_output_its_exit_code_and_whoever_waits_
         waiting = subprocess.Popen(words)
         try:
             run_id = str(host.wait_for_event("started", "job")["run_id"])
+            # Else the next krond starts another collector for it, which stays on.
+            wait_for(lambda: host.command("output", "job").stdout, "the first line is collected")
             assert host.upgraded().stdout == "upgraded from 1.0.0 to 2.0.0: 1 job\n"
             much = "if is_trial: print('a warning\\n' * 99_999)"
             assert host.upgraded("3.0.0", much).stdout == "upgraded from 2.0.0 to 3.0.0: 1 job\n"
@@ -550,6 +552,25 @@ def test_a_collector_that_is_killed_after_an_upgrade_costs_no_output(tmp_path: P
         host.end_of(run_id)
         wait_for(lambda: host.command("output", "job").stdout == "before\nafter\n", "all of it")
         host.has_no_zombie()
+
+
+def test_a_collector_that_has_all_is_not_replaced(tmp_path: Path) -> None:
+    """It ends with its last run, and krond may see its end first."""
+    with Upgradable(tmp_path) as host:
+        host.write(host.job("job", "echo before", UNTIL_GO, "echo after", fields="stdout=keep"))
+        host.start()
+        pipes = host.open_files().count("pipe")
+        run_id = host.trigger("job")
+        wait_for(lambda: host.command("output", "job").stdout, "the first line is collected")
+        host.upgraded()
+        os.kill(host.pid, signal.SIGSTOP)
+        host.path("go").touch()
+        wait_for(lambda: len(zombies_of(host.pid)) == 2, "the run and its collector have ended")
+        os.kill(host.pid, signal.SIGCONT)
+        host.end_of(run_id)
+        host.ask("status")  # what it does next is done
+        assert host.open_files().count("pipe") == pipes  # those of the run are closed
+        assert host.command("output", "job").stdout == "before\nafter\n"
 
 
 def test_a_hook_that_is_running_is_waited_for_and_does_not_run_twice(tmp_path: Path) -> None:

@@ -333,6 +333,9 @@ class Captures:
             self._log(Report(f"the collector of outputs was killed or is broken; it had {had}"))
         self._take_back(process)
         process.close()
+        if ended_well:  # with the last of its pipes
+            for capture in list(process.captures.values()):
+                self._let_go(capture)
         for capture in process.captures.values():
             capture.collector = None
         self._unsent.extendleft(reversed(process.captures.values()))
