@@ -385,12 +385,13 @@ class TestLoggers:
             wait_for(history.exists, "krond has opened its history", AT_ONCE_S)
             host.ask("status")  # the turn in which it did is over
             wait_for(lambda: children_of(host.pid) == [], "krond has no children", AT_ONCE_S)
-            before = descriptors_of(host.pid)
+            before = set(descriptors_of(host.pid))
             runs = [host.trigger("job") for _ in range(20 * SOAK)]
             for run_id in runs:
                 host.wait_for_run("exited", run_id)
             wait_for(lambda: children_of(host.pid) == [], "krond has no children", AT_ONCE_S)
-            wait_for(lambda: descriptors_of(host.pid) == before, "all is closed", AT_ONCE_S)
+            # Less than before is right: the connection of the command above was open then.
+            wait_for(lambda: before >= set(descriptors_of(host.pid)), "all is closed", AT_ONCE_S)
 
 
 def test_exit_codes_are_seen_though_whoever_started_krond_ignores_its_children(
