@@ -1,4 +1,4 @@
-# Needs only make and Python 3.11 or later: everything runs from .venv, which the first target that
+# Needs only GNU make 4 and Python 3.11 or later: everything runs from .venv, which the first target that
 # needs it sets up. Another interpreter: make PYTHON=python3.13 <target>.
 
 PYTHON ?= python3

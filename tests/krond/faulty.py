@@ -69,7 +69,7 @@ class Fault:
     def install(self) -> None:
         """Count when it is time to, in this process and in those that it forks."""
         if not self._is_counted_here:
-            launched.is_there = lambda: False
+            launched.is_there = lambda: False  # type: ignore[assignment]
         os.register_at_fork(after_in_child=self._forked)
         if self._since == "beginning":
             self._begin()

@@ -104,7 +104,7 @@ def key_of(identity: str) -> str:
 
 
 def take_delegated() -> Cgroups | Absence:
-    """The subtree that is delegated to this process, taken for its runs; else why there is none.
+    """The subtree that is delegated to this process, taken for its runs; or why nothing is.
 
     Of several kronds in one container, the first has it.
     """

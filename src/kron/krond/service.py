@@ -32,6 +32,7 @@ from kron.krond.loop.signals import HEARD, Signals
 from kron.krond.loop.timers import Timers
 from kron.krond.notices.notices import Notices
 from kron.krond.output.captures import Captures
+from kron.krond.process import launched
 from kron.krond.process.processes import Processes
 from kron.krond.program import BROKEN, OK, PERSISTENCE, STATE, exit_code
 from kron.krond.state.lock import lock
@@ -100,6 +101,7 @@ class _Service:
             open_files = _limits(settings)
             if handover is not None:
                 open_files = handover.open_files
+            launched.is_there()  # it is tried now, and not when a run is due
             taken = take_delegated()
             cgroups = None
             controllers: frozenset[str] | Absence
@@ -115,8 +117,8 @@ class _Service:
             stack.callback(captures.close)
             if handover is not None:
                 captures.take(handover.collectors, handover.unsent)
-            environment, lock_held = _own_environment(), store.directory.descriptor
-            surroundings = Surroundings(environment, open_files, captures, cgroups, lock_held)
+            environment = _own_environment()
+            surroundings = Surroundings(environment, open_files, captures, cgroups, store.held)
             history = History(store.directory, journal, clock, timers)
             stack.callback(history.close)
             waits = (clock, timers, poller, processes)

@@ -34,7 +34,7 @@ class Surroundings:
     """What all runs share: krond's own environment, /dev/null, its limit on open files.
 
     And the captures, through which the output of a run gets to where krond keeps it; and the
-    descriptor with which krond has locked its state directory.
+    descriptors with which krond has locked its state directory.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Surroundings:
         open_files: tuple[int, int] | None,
         captures: Captures | None = None,
         cgroups: Cgroups | None = None,
-        lock: int = -1,
+        locks: tuple[int, ...] = (),
     ) -> None:
         # A krond that is itself a run has these, and a manual run of its own has none.
         self._environment = {
@@ -54,7 +54,7 @@ class Surroundings:
         self._env_files = EnvFiles()
         self.captures = captures
         self._cgroups = cgroups
-        self._lock = lock
+        self._locks = locks
         self._outputs = captures.settings if captures else OutputSettings()
         self._null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
 
@@ -73,7 +73,7 @@ class Surroundings:
             what = Launch(
                 *(task, env, proof, account, stdin, stdout, stderr),
                 open_files=self.open_files,
-                lock=self._lock,
+                locks=self._locks,
                 cgroup=cgroup,
             )
             return Starting(begin(what), streams, cgroup, self.captures, pending)

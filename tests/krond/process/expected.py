@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 
 import pytest
@@ -15,8 +16,9 @@ from tests.krond.process.scene import Scene, no_child_is_left, surroundings
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can switch to another user")
 
 needs_launcher = pytest.mark.skipif(
-    not launched.is_there() and shutil.which("cc") is None,
-    reason="there is no C compiler here, so Kron has no launcher",
+    not launched.is_there()
+    and (shutil.which("cc") is None or platform.machine() not in ("x86_64", "aarch64")),
+    reason="there is no C compiler here that could make a launcher",
 )
 
 

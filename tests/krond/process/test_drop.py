@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -186,6 +187,40 @@ def test_what_the_kernel_says_afterwards_is_compared(
     assert not (scene.path / "ran").exists()
     assert not scene.proof.exists()
     assert no_child_is_left()
+
+
+IN_A_NAMESPACE = """
+import ctypes, os, sys
+from kron.krond.process.account import Account
+from kron.krond.process.launch import launch
+from tests.krond.process.scene import scene
+from tests.krond.process.ways import only
+only(sys.argv[1])
+libc = ctypes.CDLL(None, use_errno=True)
+print("ready" if libc.unshare(0x10000000) == 0 else os.strerror(ctypes.get_errno()), flush=True)
+sys.stdin.readline()
+with scene() as scene:
+    pid = launch(scene.launch_of("/bin/true", account=Account(7, 0, (0, 2, 4), "somebody")))
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+
+
+@pytest.mark.parametrize("way", FOR_OTHERS)
+def test_the_kernel_may_have_the_groups_in_another_order(way: str) -> None:
+    """It sorts them by their numbers outside of a user namespace, as of a rootless container."""
+    words = [sys.executable, "-c", IN_A_NAMESPACE, way]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as krond:
+        assert krond.stdout is not None
+        said = krond.stdout.readline().strip()
+        if said != "ready":
+            krond.kill()
+            pytest.skip(f"there are no user namespaces here: {said}")
+        of_it = Path(f"/proc/{krond.pid}")
+        (of_it / "uid_map").write_text("0 0 65536")
+        (of_it / "gid_map").write_text("0 1200000 1\n1 100000 65535\n")
+        _, errors = krond.communicate("\n")
+    assert krond.returncode == 0, errors
 
 
 SET_USER = 'krond cannot switch to user "somebody" (its user): '

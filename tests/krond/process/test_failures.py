@@ -9,6 +9,7 @@ import fcntl
 import os
 import resource
 import signal
+import time
 from collections.abc import Callable
 from errno import EIO, ENOENT
 
@@ -17,7 +18,7 @@ import pytest
 from kron.jobs.task import LimitedResource, Task
 from kron.krond.process import forked, launched, report
 from kron.krond.process import launch as launch_module
-from kron.krond.process.failure import StartError, StartStage
+from kron.krond.process.failure import NotStarted, StartError, StartStage
 from kron.krond.process.launch import Launch, begin, launch
 from kron.krond.process.steps import Step
 from kron.krond.state.lock import is_free
@@ -264,7 +265,7 @@ def test_a_child_that_hangs_is_ended_and_the_others_do_not_wait_for_it(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     """As in the home directory on a server that does not answer."""
-    monkeypatch.setattr(report, "PATIENCE_MS", 100)
+    monkeypatch.setattr(report, "PATIENCE_S", 0.1)
     error = refused(scene, scene.launch_of("/bin/true", cgroup=scene.gate()))
     assert error.reason.startswith("it hung before its program began")
     assert error.for_good
@@ -272,23 +273,60 @@ def test_a_child_that_hangs_is_ended_and_the_others_do_not_wait_for_it(
 
 
 @pytest.mark.parametrize("way", FOR_OTHERS, indirect=True)
-def test_a_child_holds_the_lock_exactly_until_its_program_begins(scene: Scene, way: str) -> None:
+def test_children_that_hang_at_the_same_time_are_waited_for_together(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    monkeypatch.setattr(report, "PATIENCE_S", 0.3)
+    gate = scene.gate()
+    began_s = time.monotonic()
+    hanging = [
+        begin(scene.launch_of("/bin/true", cgroup=gate, proof=str(scene.runs / str(number))))
+        for number in range(40)
+    ]
+    for each in hanging:
+        with pytest.raises(StartError, match="it hung before"):
+            each.confirm()
+    assert time.monotonic() - began_s < 20 * report.PATIENCE_S
+    assert no_child_is_left()
+
+
+def test_a_child_that_was_stopped_after_its_report_does_not_keep_krond_waiting() -> None:
+    """Its user may do that, once it has the user's id."""
+    pipe = report.Report([Step(StartStage.SEARCH, "search")], has_proof=False)
+    pid = os.fork()
+    if pid == 0:
+        report.report_failure(pipe.writing, ENOENT, 0)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        os._exit(0)
+    pipe.close_writing()
+    with pytest.raises(NotStarted) as caught:
+        pipe.wait(pid)
+    assert (caught.value.stage, caught.value.error) == (StartStage.SEARCH, ENOENT)
+    assert no_child_is_left()
+
+
+@pytest.mark.parametrize("way", FOR_OTHERS, indirect=True)
+def test_a_child_holds_the_locks_exactly_until_its_program_begins(scene: Scene, way: str) -> None:
     """So that the next krond waits for the children of one that was killed."""
     gate = scene.gate()
-    ours = os.open(scene.path, os.O_RDONLY | os.O_CLOEXEC)
-    fcntl.flock(ours, fcntl.LOCK_EX)
-    beginning = begin(scene.launch_of("/bin/sleep", "600", cgroup=gate, lock=ours))
-    os.close(ours)  # as if krond were gone
-    another = os.open(scene.path, os.O_RDONLY | os.O_CLOEXEC)
+    places = (scene.path, scene.runs)
+    locks = tuple(os.open(place, os.O_RDONLY | os.O_CLOEXEC) for place in places)
+    for lock in locks:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    beginning = begin(scene.launch_of("/bin/sleep", "600", cgroup=gate, locks=locks))
+    for lock in locks:
+        os.close(lock)  # as if krond were gone
+    others = [os.open(place, os.O_RDONLY | os.O_CLOEXEC) for place in places]
     try:
-        assert not is_free(another)
+        assert not any(map(is_free, others))
         reading = os.open(gate.entrance, os.O_RDONLY)  # lets it go on
         beginning.confirm()
         os.close(reading)
         # The exec closes one descriptor after the other.
-        wait_for(lambda: is_free(another), "the lock")
+        wait_for(lambda: all(map(is_free, others)), "the locks")
     finally:
-        os.close(another)
+        for other in others:
+            os.close(other)
         os.kill(beginning.pid, signal.SIGKILL)
         os.waitpid(beginning.pid, 0)
 
@@ -302,6 +340,27 @@ def test_a_launcher_that_is_gone_is_done_without(
     before = surroundings()
     assert scene.stat(nice=3)[16] == 3
     assert surroundings() == before
+
+
+@needs_launcher
+def test_a_damaged_launcher_is_done_without(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after an upgrade with a full disk: it would look like a run that was killed."""
+    whole = launched.LAUNCHER.read_bytes()
+    before = surroundings()
+    for number, damaged in enumerate((b"", whole[:3000], b"#!/bin/true\n", b"#!/bin/false\n")):
+        file = scene.path / f"launcher{number}"
+        file.write_bytes(damaged)
+        file.chmod(0o755)
+        monkeypatch.setattr(launched, "LAUNCHER", file)
+        monkeypatch.setattr(launched, "_program", os.fsencode(file))
+        launched.is_there.cache_clear()
+        assert not launched.is_there()
+        assert scene.stat(nice=3)[16] == 3
+    assert surroundings() == before
+    assert no_child_is_left()
+    monkeypatch.undo()
+    launched.is_there.cache_clear()
+    assert launched.is_there()
 
 
 @needs_launcher

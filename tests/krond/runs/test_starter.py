@@ -74,6 +74,25 @@ def test_runs_wait_for_a_slot_in_the_order_in_which_they_came(tmp_path: Path) ->
         host.check_log()
 
 
+@pytest.mark.parametrize("limit", ["most_running", "slots"])
+def test_a_run_that_fails_on_the_way_to_its_program_makes_room_at_once(
+    tmp_path: Path, limit: str
+) -> None:
+    """krond learns that it has failed only after it has gone on with the next."""
+    slots = "slots=disk" if limit == "slots" else ""
+    failing = [job(f"bad{n}", command=f"command=/no/such nice=1 {slots}") for n in range(5)]
+    good = [job(f"good{n}", command=f"{LASTING} nice=1 {slots}") for n in range(2)]
+    with Clockwork(tmp_path, DAWN) as host:
+        lines = (*(["slots: disk=1"] if slots else ()), *failing, *good)
+        host.begin(*lines, **({} if slots else {"most_running": 1}))
+        host.until(TEN)
+        host.end(host.run("good0"))
+        host.end(host.run("good1"))
+        missed = [record["name"] for record in host.events("missed_deadline")]
+        assert missed == [f"bad{n}" for n in range(5)]
+        host.check_log()
+
+
 def test_who_waits_is_told_once_with_its_reason_and_shown_until_when(tmp_path: Path) -> None:
     with Clockwork(tmp_path, DAWN) as host:
         host.begin(job("first"), job("second", "1 10 * * *"), most_running=1)

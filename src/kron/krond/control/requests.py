@@ -145,7 +145,7 @@ class Requests:
         return None
 
     def ended(self, error: KronError | None) -> None:
-        """krond ends, for this error or because it was asked to: answer those who wait for it."""
+        """krond ends, for this error or because it was asked to: answer all that wait for it."""
         end = {"exit_code": OK, "error": ""}
         if error is not None:
             end = {"exit_code": exit_code(error), "error": str(error)}

@@ -1,7 +1,7 @@
 """Failures to start: the stage, the kernel's error, and the text for people.
 
-`forked` and `spawned` only report the stage and the kernel's error number. All texts are here; they
-never contain more of a command line than the name of its program.
+The ways to start a process only report the stage and the kernel's error number. All texts are here;
+they never contain more of a command line than the name of its program.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 There are three ways. A run with krond's own user, limits and niceness is spawned, which costs the
 same for a small and a big krond. For any other the launcher is spawned, if Kron has it here; else
-krond forks. A run cannot tell the difference.
+krond forks. A run cannot tell the difference, but for two signals of the C library.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Launch(Frozen):
     stderr: int
     open_files: tuple[int, int] | None = None
     """The soft and hard limit of open files, unless the task has another. None: krond's own."""
-    lock: int = -1
-    """A locked descriptor, which the child holds until its program begins. -1: none."""
+    locks: tuple[int, ...] = ()
+    """Locked descriptors, which the child holds until its program begins."""
     cgroup: Cgroup | None = None
     """The cgroup to run in. None: krond's own."""
 

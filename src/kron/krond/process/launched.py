@@ -1,20 +1,23 @@
 """The launcher, for a run with its own user, limits or niceness: a small program takes the steps.
 
 It is spawned, so a big krond costs nothing, and it takes in C what `forked` takes in Python. It
-comes with Kron where a C compiler built it (`launcher.c`). Without it krond forks.
+comes with Kron where a C compiler built it (`launcher.c`). Without it, or if it is damaged, krond
+forks.
 """
 
 from __future__ import annotations
 
 import os
-from errno import EEXIST
+from collections.abc import Sequence
+from errno import EEXIST, EINVAL
+from functools import lru_cache
 from pathlib import Path
 
 from kron.krond.process import child
 from kron.krond.process.child import PROOF_FLAGS, PROOF_MODE
 from kron.krond.process.failure import NotStarted, StartStage, error_number
 from kron.krond.process.report import Report
-from kron.krond.process.steps import PRIVATE, steps
+from kron.krond.process.steps import PRIVATE, Step, steps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,11 +27,36 @@ if TYPE_CHECKING:
 LAUNCHER = Path(__file__).with_name("launcher")
 _BY_SPAWN = frozenset({"session", "proof", "descriptors", "signals"})
 """The steps that the C library takes while it spawns."""
-_program = os.fsencode(LAUNCHER) if os.access(LAUNCHER, os.X_OK) else b""
+_program = os.fsencode(LAUNCHER)
 
 
+@lru_cache(maxsize=1)
 def is_there() -> bool:
-    return bool(_program)
+    """Whether there is a launcher that works: a damaged one would end as if it were the run.
+
+    krond asks when it starts, and not when a run is due.
+    """
+    if not os.access(LAUNCHER, os.X_OK):
+        return False
+    unknown = [Step(StartStage.PROGRAM, "nothing", b"")]
+    try:
+        report = Report(unknown, has_proof=False)
+    except NotStarted:
+        return False
+    try:
+        os.set_inheritable(report.writing, True)
+        pid = os.posix_spawn(_program, _words(report, (), unknown), {})
+    except OSError:
+        report.close()
+        return False
+    finally:
+        report.close_writing()
+    try:
+        report.wait(pid)
+    except NotStarted as failure:
+        return failure.error == EINVAL
+    os.waitpid(pid, 0)
+    return False
 
 
 def start(what: Launch, argv: list[bytes], sources: tuple[int, ...]) -> tuple[int, Report] | None:
@@ -38,12 +66,10 @@ def start(what: Launch, argv: list[bytes], sources: tuple[int, ...]) -> tuple[in
     """
     taken = [step for step in steps(what, argv, sources) if step.name not in _BY_SPAWN]
     report = Report(taken, has_proof=bool(what.proof))
-    words = [_program, b"%d" % report.writing, b"%d" % what.lock if what.lock >= 0 else b"-"]
-    for step in taken:
-        words += [step.name.encode(), *map(_word, step.given)]
+    words = _words(report, what.locks, taken)
     # As descriptor 0, which the C library closes first: so no limit of open files can prevent it.
     proof = [(os.POSIX_SPAWN_OPEN, 0, what.proof, PROOF_FLAGS, PROOF_MODE)] if what.proof else []
-    kept = [report.writing, *([what.lock] if what.lock >= 0 else [])]
+    kept = (report.writing, *what.locks)
     own_umask = os.umask(PRIVATE)  # for the proof
     try:
         for descriptor in kept:
@@ -72,6 +98,13 @@ def _remove(proof: str, error: int) -> None:
         pass
     except OSError:
         raise NotStarted(StartStage.PROCESS, error, left_proof=True) from None
+
+
+def _words(report: Report, locks: tuple[int, ...], taken: Sequence[Step]) -> list[bytes]:
+    words = [_program, b"%d" % report.writing, _word(locks)]
+    for step in taken:
+        words += [step.name.encode(), *map(_word, step.given)]
+    return words
 
 
 def _word(given: Given) -> bytes:

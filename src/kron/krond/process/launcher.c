@@ -1,11 +1,12 @@
 /* The launcher: takes the last steps between krond and the program of a run, in its place.
  *
- *     launcher REPORT LOCK STEP... program WORD...
+ *     launcher REPORT LOCKS STEP... program WORD...
  *
  * krond spawns it for a run with a user, limits or a niceness of its own: it is born small, however
  * big krond is. `launched.py` starts it, `steps.py` has the steps. If one fails, the launcher writes
  * "ERROR STEP" (the kernel's number for the error, and that of the step) to the descriptor REPORT,
- * and nothing is executed. Once the program begins, REPORT and LOCK ("-": none) are closed.
+ * and nothing is executed. Once the program begins, REPORT and LOCKS (descriptors with commas
+ * between them) are closed.
  *
  * It runs as root, with an environment that is not root's. So it has no C library that might look
  * at it: no loader, no locale, no tunables. Only the kernel is called.
@@ -52,9 +53,9 @@ static long call5(long number, long a, long b, long c, long d, long e) {
 
 #define CALL(number, a, b, c) call5(number, (long)(a), (long)(b), (long)(c), 0, 0)
 
-enum { MOST_GROUPS = 65536, LONGEST_PATH = 4096 };
+enum { MOST_NUMBERS = 65536, LONGEST_PATH = 4096 };
 
-static uint32_t groups[MOST_GROUPS], own_groups[MOST_GROUPS];
+static uint32_t numbers[MOST_NUMBERS], own_groups[MOST_NUMBERS];
 static char found[LONGEST_PATH];
 
 /* Words and numbers */
@@ -88,14 +89,14 @@ static uint64_t whole(const char *word, long *error) {
     return value;
 }
 
-/* The numbers of a word with commas between them, in `groups`; how many they are. */
+/* The numbers of a word with commas between them, in `numbers`; how many they are. */
 static long listed(const char *word, long *error) {
     long count = 0;
     while (*word && !*error) {
-        if (count == MOST_GROUPS)
+        if (count == MOST_NUMBERS)
             *error = -EINVAL;
         else
-            groups[count++] = number(&word, error);
+            numbers[count++] = number(&word, error);
         if (*word == ',')
             word++;
         else if (*word)
@@ -132,7 +133,23 @@ static long has_capabilities(void) {
     return error ? error : sets[0].permitted || sets[1].permitted;
 }
 
-/* Check the result instead of trusting the system calls. `groups` are sorted, as the kernel's are. */
+/* Whether `wanted` is one of the `numbers`, which are sorted. */
+static int is_listed(uint32_t wanted, long count) {
+    long first = 0;
+    while (first < count) {
+        long middle = first + (count - first) / 2;
+        if (numbers[middle] == wanted)
+            return 1;
+        if (numbers[middle] < wanted)
+            first = middle + 1;
+        else
+            count = middle;
+    }
+    return 0;
+}
+
+/* Check the result instead of trusting the system calls. The groups wanted are the `numbers`. The
+ * kernel has each of them once, in an order of its own where a user namespace maps them. */
 static long verify(uint32_t uid, uint32_t gid, long count) {
     uint32_t ids[6];
     long error = CALL(SYS_getresuid, &ids[0], &ids[1], &ids[2]);
@@ -143,10 +160,10 @@ static long verify(uint32_t uid, uint32_t gid, long count) {
     for (int each = 0; each < 3; each++)
         if (ids[each] != uid || ids[3 + each] != gid)
             return -EPERM;
-    if (CALL(SYS_getgroups, MOST_GROUPS, own_groups, 0) != count)
+    if (CALL(SYS_getgroups, MOST_NUMBERS, own_groups, 0) != count)
         return -EPERM;
     for (long each = 0; each < count; each++)
-        if (groups[each] != own_groups[each])
+        if (!is_listed(own_groups[each], count))
             return -EPERM;
     if (uid == 0)
         return 0;
@@ -163,15 +180,18 @@ static long enter(const char *directory, int may_lack) {
     return error;
 }
 
+static long look_at(const char *file, struct stat *status) {
+    return call5(SYS_newfstatat, AT_FDCWD, (long)file, (long)status, 0, 0);
+}
+
 static int is_kind(const char *file, unsigned kind) {
-    struct statx status;
-    return !call5(SYS_statx, AT_FDCWD, (long)file, 0, STATX_TYPE, (long)&status) &&
-           (status.stx_mode & S_IFMT) == kind;
+    struct stat status;
+    return !look_at(file, &status) && (status.st_mode & S_IFMT) == kind;
 }
 
 static int exists(const char *file) {
-    struct statx status;
-    return !call5(SYS_statx, AT_FDCWD, (long)file, 0, STATX_TYPE, (long)&status);
+    struct stat status;
+    return !look_at(file, &status);
 }
 
 /* Find the file of a program: the name itself if it has a slash, else the first one in the path. */
@@ -233,7 +253,7 @@ static long take(char ***words, const char **file, char **environment) {
         result = error ? error : CALL(SYS_setpriority, 0, 0, value);
     } else if (same(step, "groups")) {
         long count = listed(first, &error);
-        result = error ? error : CALL(SYS_setgroups, count, groups, 0);
+        result = error ? error : CALL(SYS_setgroups, count, numbers, 0);
     } else if (same(step, "group")) {
         uint64_t gid = whole(first, &error);
         result = error ? error : CALL(SYS_setresgid, gid, gid, gid);
@@ -288,10 +308,9 @@ __attribute__((noreturn, used)) void launch(long *stack) {
     long to = whole(words[1], &error);
     if (error || CALL(SYS_fcntl, to, F_SETFD, FD_CLOEXEC))
         CALL(SYS_exit_group, 126, 0, 0);
-    if (!same(words[2], "-")) {
-        long lock = whole(words[2], &error);
-        error = error ? error : CALL(SYS_fcntl, lock, F_SETFD, FD_CLOEXEC);
-    }
+    long locks = listed(words[2], &error);
+    for (long lock = 0; lock < locks && !error; lock++)
+        error = CALL(SYS_fcntl, numbers[lock], F_SETFD, FD_CLOEXEC);
     for (words += 3; !error; step++)
         error = take(&words, &file, environment);
     report(to, error, step - (step > 0));

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from errno import ETIMEDOUT
@@ -17,10 +18,10 @@ from kron.krond.process.child import lifted
 from kron.krond.process.failure import NotStarted, StartStage
 from kron.krond.process.steps import Step
 
-PATIENCE_MS = 10_000
+PATIENCE_S = 10.0
 """How long a child may take until its program begins. With a dead file server it may hang."""
 
-_DYING_MS = 1_000
+_DYING_S = 1.0
 _BEFORE_PROOF = (StartStage.SESSION, StartStage.CGROUP, StartStage.PROOF)
 _unreaped: list[int] = []
 
@@ -33,6 +34,7 @@ class Report:
 
     def __init__(self, steps: Sequence[Step], *, has_proof: bool) -> None:
         reap_stragglers()
+        self._deadline_s = time.monotonic() + PATIENCE_S
         self._steps = steps
         self._has_proof = has_proof
         try:
@@ -51,16 +53,15 @@ class Report:
     def wait(self, pid: int) -> None:
         """Return when the program of the child has begun; raise `NotStarted` if it does not."""
         try:
-            if not _is_readable(self._reading, PATIENCE_MS):
-                _kill(pid)
+            if not _is_readable(self._reading, self._deadline_s - time.monotonic()):
+                _end(pid)
                 raise NotStarted(StartStage.HANGING, ETIMEDOUT, left_proof=True)
             report = os.read(self._reading, 64)
         finally:
             os.close(self._reading)
         if not report:
             return
-        with suppress(ChildProcessError):  # if the parent of krond ignored SIGCHLD
-            os.waitpid(pid, 0)  # it is about to exit
+        _end(pid)
         error, step = map(int, report.split())
         stage = self._steps[step].stage
         left_proof = self._has_proof or stage not in _BEFORE_PROOF
@@ -82,26 +83,28 @@ def reap_stragglers() -> None:
             _unreaped.remove(pid)
 
 
-def _kill(pid: int) -> None:
-    """Kill a child that hangs. One that is stuck in the kernel is reaped later.
+def _end(pid: int) -> None:
+    """End a child that hangs, or has failed. One that is stuck in the kernel is reaped later.
 
-    After the kill it can never begin its program, even while it is stuck.
+    After the kill it can never begin its program, even while it is stuck. And its user cannot keep
+    krond waiting by stopping it.
     """
-    os.kill(pid, signal.SIGKILL)
+    with suppress(ProcessLookupError):  # reaped already, if the parent of krond ignored SIGCHLD
+        os.kill(pid, signal.SIGKILL)
     _unreaped.append(pid)
     with suppress(OSError):
         watch = os.pidfd_open(pid)
         try:
-            _is_readable(watch, _DYING_MS)
+            _is_readable(watch, _DYING_S)
         finally:
             os.close(watch)
     reap_stragglers()
 
 
-def _is_readable(descriptor: int, patience_ms: int) -> bool:
+def _is_readable(descriptor: int, patience_s: float) -> bool:
     poller = select.poll()
     poller.register(descriptor, select.POLLIN)
-    return bool(poller.poll(patience_ms))
+    return bool(poller.poll(max(0.0, patience_s) * 1000))
 
 
 def _pipe() -> tuple[int, int]:

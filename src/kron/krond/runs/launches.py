@@ -1,7 +1,6 @@
-"""Launches: runs between the line and the log. Several are on the way to their programs at a time.
+"""Launches: several runs are on the way to their programs at a time.
 
-To wait until each program has begun would keep the next run waiting, with a processor that has
-nothing to do.
+If krond waited for each of them, the next run would wait as well, beside an idle processor.
 """
 
 from __future__ import annotations
@@ -25,7 +24,8 @@ MOST_STARTING = 8
 
 
 class Launches:
-    """Each run is reported once: that it was not started, or at the end that it has begun."""
+    """Runs from the line to their programs. Each is reported once: that it was not started, or at
+    the end that it has begun."""
 
     def __init__(
         self,
@@ -57,12 +57,18 @@ class Launches:
         self._starting.append((pending, starting, clock.now_ns(), clock.monotonic_ns()))
         self.processes += 1 + len(starting.loggers)
         if len(self._starting) > MOST_STARTING:
-            self._confirm()
+            self._confirm_first()
+
+    def confirm(self) -> bool:
+        """Wait until each has begun, or has not. False: there was no other to wait for."""
+        were_any = bool(self._starting)
+        while self._starting:
+            self._confirm_first()
+        return were_any
 
     def finish(self) -> list[tuple[Run, list[int]]]:
-        """Wait for all of them: the runs that have begun, each with its loggers."""
-        while self._starting:
-            self._confirm()
+        """The runs that have begun, each with its loggers."""
+        self.confirm()
         begun, self._begun, self.processes = self._begun, [], 0
         boot_id = self._host.processes.boot_id()
         runs = []
@@ -76,8 +82,7 @@ class Launches:
             self._has_begun(pending)
         return runs
 
-    def _confirm(self) -> None:
-        """The first of them has begun, or has not."""
+    def _confirm_first(self) -> None:
         launch = pending, starting, *_ = self._starting.popleft()
         try:
             starting.confirm()

@@ -226,19 +226,22 @@ class ProcessStarter:
 
     def _start_line(self) -> None:
         held: list[PendingRun] = []
-        while self._line and not self.is_closed:
-            if self._line[0].is_done:
-                self._line.popleft()
-            elif obstacle := self._obstacle():
-                self._log_line(obstacle)
+        while not self.is_closed:
+            obstacle = self._obstacle() if self._line else ""
+            if not self._line or obstacle:
+                if self._launches.confirm():
+                    continue  # one that has failed may have made room, or left its slots
+                if obstacle:
+                    self._log_line(obstacle)
                 break
-            else:
-                pending = self._line.popleft()
-                if pending.latest_s is not None and self._clock_hold.pause.is_on:
-                    held.append(pending)
-                # A run that has waited may be too late, and krond may have been stopped until now.
-                elif pending.deadline is None or self._check_deadline(pending):
-                    self._start_in_slots(pending)
+            pending = self._line.popleft()
+            if pending.is_done:
+                continue
+            if pending.latest_s is not None and self._clock_hold.pause.is_on:
+                held.append(pending)
+            # A run that has waited may be too late, and krond may have been stopped until now.
+            elif pending.deadline is None or self._check_deadline(pending):
+                self._start_in_slots(pending)
         self._line.extendleft(reversed(held))
 
     def _obstacle(self) -> str:
