@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import time
 import unicodedata
 from datetime import UTC, datetime
 
@@ -195,7 +196,7 @@ def test_a_caret_stands_under_its_character_in_every_script(lead: str) -> None:
         pytest.param("a=https://[::1]/abc", "a=https://[::1]/***", id="address"),
         pytest.param("a=https://me:pw@h/", "a=https://********", id="password"),
         pytest.param("a=https://me:p/w@h", "a=https://********", id="password with a slash"),
-        pytest.param("a=https://h:abc/", "a=https://******", id="port that is none"),
+        pytest.param("a=https://h:abc/", "a=https://******", id="not a port"),
         pytest.param('a="https://h/a b" c=1', 'a="https://h/***" c=1', id="space in quotes"),
         pytest.param('a="https://h/\\"b" c=1', 'a="https://h/***" c=1', id="escaped quote"),
         pytest.param('a="curl https://h/b -o c"', 'a="curl https://h/* -o c"', id="in a command"),
@@ -204,6 +205,21 @@ def test_a_caret_stands_under_its_character_in_every_script(lead: str) -> None:
         pytest.param('a="https://h/b', 'a="https://h/*', id="quote never closed"),
         pytest.param("http://h/a https://i", "http://h/* https://i", id="two"),
         pytest.param("a=//h/b c:/d", "a=//h/b c:/d", id="none"),
+        pytest.param("curl -Lhttps://h/b", "curl -Lhttps://h/*", id="after an option"),
+        pytest.param("1https://h/b", "1https://h/*", id="after a digit"),
+        pytest.param("a=-https://h/b", "a=-https://h/*", id="after a dash"),
+        pytest.param('a="-https://h/b c"', 'a="-https://h/***"', id="after a quote and a dash"),
+        pytest.param("://h/b", "://h/*", id="no scheme"),
+        pytest.param("https://h/a\u00a0b c", "https://h/*** c", id="no-break space"),
+        pytest.param("https://h/a\vb\u2028c", "https://h/*****", id="other spaces"),
+        pytest.param('a="https://h"/bc d', 'a="https://h**** d', id="quoted in part"),
+        pytest.param('a=https://h/"b c" d', 'a=https://h/****" d', id="quoted in part, at the end"),
+        pytest.param('a="https://me b@h"', 'a="https://******"', id="password with a space"),
+        pytest.param("a=https:/h/b c", "a=https:**** c", id="one slash"),
+        pytest.param("HTTPS//h/b", "HTTPS/****", id="no colon"),
+        pytest.param('a="http:h/b c" d', 'a="http:*****" d', id="no slash"),
+        pytest.param("https:///b", "https://**", id="no host"),
+        pytest.param("(https://h/b) /srv/http/b", "(https://h/*) /srv/http/b", id="a path"),
     ],
 )
 def test_of_a_url_its_scheme_and_host_are_shown(text: str, shown: str) -> None:
@@ -211,6 +227,54 @@ def test_of_a_url_its_scheme_and_host_are_shown(text: str, shown: str) -> None:
     assert excerpt(text, 0, 1).splitlines()[0] == f"  {shown}"
     assert quoted(text) == f'"{shown}"'
     assert is_showable(text) == (shown == text)
+
+
+FAR = 5_000
+"""Characters beyond what is looked at to show a part of a text."""
+
+
+def test_a_part_of_a_url_is_hidden_however_far_its_ends_are() -> None:
+    assert quoted(f"https://secret{'.secret' * FAR}@h") == f'"https://{"*" * 51}…"'
+    assert quoted(f"https://h/{'secret' * FAR}") == f'"https://{"*" * 51}…"'
+    url = f"https://h/{'secret' * FAR}"
+    shown = excerpt(f"a={url} b", len(url) + 3, len(url) + 4)
+    assert shown == f"  …{'*' * 49} b\n  {' ' * 51}^"
+    assert set(excerpt(url, FAR, FAR + 1).splitlines()[0]) == set(" …*")
+
+
+def test_what_is_far_from_a_url_is_shown() -> None:
+    text = f"https://h/secret {'a ' * FAR}b {'c ' * FAR} https://h/secret"
+    at = text.index("b")
+    assert excerpt(text, at, at + 1).splitlines()[0] == f"  …{'a ' * 25}b {'c ' * 24}…"
+
+
+@pytest.mark.parametrize(
+    "repeated", ["'", '"', ")", "https://", "a:// ", "a://", ":", "a", '"a', "\\", "@", "http:"]
+)
+@pytest.mark.parametrize("lead", ["", "https://h/", '"https://h/'])
+def test_the_time_to_hide_secrets_grows_as_the_text_does(lead: str, repeated: str) -> None:
+    seconds = [0.001]
+    for size in (1 << 12, 1 << 15, 1 << 20):
+        text = lead + repeated * (size // len(repeated)) + "x://"
+        started = time.process_time()
+        without_secrets(text)
+        seconds.append(max(time.process_time() - started, 0.001))
+        assert seconds[-1] < 4 * 32 * seconds[-2]
+
+
+def test_no_more_of_a_value_is_looked_at_than_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[int] = []
+
+    def counting(text: str) -> str:
+        looked_at.append(len(text))
+        return without_secrets(text)
+
+    monkeypatch.setattr("kron.core.errors.without_secrets", counting)
+    text = "https://h/" + "'" * (1 << 20)
+    quoted(text)
+    excerpt(text, 1 << 19, 1 << 20)
+    assert len(looked_at) == 2
+    assert max(looked_at) < 10_000
 
 
 @examples(300)

@@ -24,14 +24,22 @@ SHOWN_PROBLEMS = 20
 _SHOWN_VALUE = 60
 _SHOWN_LINE = 100
 _LONGEST_GUESS = 40
-_URL = r"""(?x)
-(?P<site>
-  (?P<quote>(?<="))? (?<![A-Za-z0-9+.-])
-  [A-Za-z][A-Za-z0-9+.-]*+ ://
-  (?: (?:\[[0-9A-Fa-f:.]++\]|[A-Za-z0-9_.-]++) (?::[0-9]++)? (?=[/?\#\s"]|$) (?!\S*@) /? )?
+_LOOKED_AT = 4_096
+"""How many characters around a shown part are looked at for a URL that reaches into it."""
+_URL = r"""(?xis)
+(?P<head> (?P<quote>") (?: [a-z0-9+.-]*+ :// | https?[:/] )
+  | ://
+  | (?<![^ \t\n=]) https? (?!://)[:/] )
+(?P<rest>
+  (?(quote) (?: [^"\\]++ | \\.? )*+ "?+ )
+  (?: [^ \t\n"]++ | " (?: (?=[^ \t\n"')]) (?: [^"\\]++ | \\.? )*+ "?+ )?+ )*+
 )
-(?(quote) (?:[^"\\]|\\.)*+ | \S*? (?=["')]*(?:\s|$)) )
 """
+"""A URL, mistyped or not. Nothing in it is matched twice, so that no text takes long."""
+_SITE = r"""(?x)
+(?: \[[0-9A-Fa-f:.]++\] | [A-Za-z0-9_.-]++ ) (?: :[0-9]++ )?+ (?= [/?\#\s"] | $ ) /?
+"""
+_CLOSING = "\"')"
 
 
 class Code(StrEnum):
@@ -183,8 +191,8 @@ def attempt(
 
 def quoted(value: str) -> str:
     """`value` between double quotes, on one line, shortened, with nothing a terminal would obey."""
-    shown = without_secrets(value)
-    shown = shown if len(shown) <= _SHOWN_VALUE else shown[: _SHOWN_VALUE - 1] + "…"
+    shown = _part(value, 0, _SHOWN_VALUE)
+    shown = shown if len(value) <= _SHOWN_VALUE else shown[:-1] + "…"
     return f'"{visible(shown)}"'
 
 
@@ -202,28 +210,45 @@ def without_secrets(text: str) -> str:
     """`text` with a `*` for each character of a URL beyond its scheme, host and port.
 
     A URL that begins a quoted text reaches to the closing quote, any other one to the next space.
-    One with an `@` does not even show its host: what is before the `@` may be a password.
+    One with an `@` does not even show its host: what is before the `@` may be a password. Nor does
+    one that is mistyped, such as `https:/host/path`.
     """
-    if "://" not in text:
-        return text
     import re
 
+    match_site = re.compile(_SITE).match
+
     def hidden(url: re.Match[str]) -> str:
-        return url["site"] + "*" * (url.end() - url.end("site"))
+        head, rest = url["head"], url["rest"].rstrip(_CLOSING)
+        is_url = head.endswith("://") and "@" not in rest
+        site = match_site(rest) if is_url else None
+        shown = site[0] if site else ""
+        return f"{head}{shown:*<{len(rest)}}{url['rest'][len(rest) :]}"
 
     return re.sub(_URL, hidden, text)
+
+
+def _part(text: str, first: int, last: int) -> str:
+    """`text[first:last]` without secrets, by a look at what is near it."""
+    begin = max(0, first - _LOOKED_AT)
+    near = text[begin : last + _LOOKED_AT]
+    # A URL may reach beyond what is looked at, and may have its @ there: it counts as one that has.
+    lead = "://@" if any(mark in text[:begin] for mark in ":/") else ""
+    tail = "@" if begin + len(near) < len(text) else ""
+    start = first - begin + len(lead)
+    return without_secrets(lead + near + tail)[start : start + min(last, len(text)) - first]
 
 
 def excerpt(text: str, start: int, end: int) -> str:
     """Two lines: the part of `text` around [start, end), and carets below it."""
     # One column for each character, so that the carets stay in place.
-    text = without_secrets(text).replace("\t", " ")
     first = max(0, start - _SHOWN_LINE // 2)
     last = min(len(text), first + _SHOWN_LINE)
+    shown = _part(text, first, last).replace("\t", " ")
     lead, tail = ("…" if first else ""), ("…" if last < len(text) else "")
-    before = lead + "".join(map(_visible, text[first:start]))
-    marked = "".join(map(_visible, text[start : min(end, last)]))
-    after = "".join(map(_visible, text[min(end, last) : last])) + tail
+    at, past = start - first, min(end, last) - first
+    before = lead + "".join(map(_visible, shown[:at]))
+    marked = "".join(map(_visible, shown[at:past]))
+    after = "".join(map(_visible, shown[past:])) + tail
     carets = "^" * max(1, columns(marked))
     return f"  {before}{marked}{after}\n  {' ' * columns(before)}{carets}"
 
