@@ -158,6 +158,7 @@ INVALID = [
     ("name", "My Job!", "My Job!", NAME, "write my-job"),
     ("name", "Db_Backup.SH", "Db_Backup.SH", NAME, "write db_backup.sh"),
     ("name", "é", "é", NAME, "write it like db-backup"),
+    ("name", "https://h/X", "https://h/X", f'"https://h/*" {NAME}', "write it like db-backup"),
     ("name", ".a", ".a", DOTS, "write a"),
     ("name", "..", "..", DOTS, "write it like db-backup"),
     ("name", "a/../b", "a/../b", DOTS, "write a/b"),
@@ -223,6 +224,10 @@ INVALID = [
     *(
         ("on_failure", url, url, "this is not a URL that can be asked", "")
         for url in ("https://u:p@x/y", "https://x/y#z", "https:///y")
+    ),
+    *(
+        ("on_failure", url, url, "this is not a URL that can be asked", "write https://host/path")
+        for url in ("https:/x/y", "HTTPS//x/y", "http:x/y", "http/x", " https:/x/y")
     ),
     ("on_missed", "ftp://x", "ftp://x", 'a hook cannot be a URL of "ftp"', "write an https URL"),
     ("on_missed", LONG_URL, LONG_URL, "the URL is longer than 2000", ""),

@@ -95,6 +95,11 @@ def test_an_assignment_gets_the_field_that_it_should_be() -> None:
     )
 
 
+def test_a_secret_in_an_assignment_is_not_repeated() -> None:
+    finding = only(line("HOOK=https://h/secret ping"), Advice.COMMAND_SHELL)
+    assert "env=HOOK=https://h/******, or add" in finding.fix
+
+
 def test_an_escaped_word_is_still_found_in_the_line() -> None:
     finding = only(line('echo "$A" $"B"`'), Advice.COMMAND_SHELL)
     assert marked(finding) in finding.text

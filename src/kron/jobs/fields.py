@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 
 from kron.core.duration import parse_duration
-from kron.core.errors import Code, ParseError, is_showable, quoted
+from kron.core.errors import Code, ParseError, is_showable, quoted, without_secrets
 from kron.core.frozen import Frozen
 from kron.jobs.hooks import read_addresses, read_hook, read_mail_on, read_sender
 from kron.jobs.task import (
@@ -65,10 +65,10 @@ def plain_name(text: str) -> str:
 def _read_name(text: str) -> str:
     if _NAME.fullmatch(text) and len(text) <= LONGEST_NAME:
         return text
-    plain = plain_name(text)
-    fix = f"write {plain}" if plain else "write it like db-backup"
     if len(text) > LONGEST_NAME:
         raise _error(text, f"the name is longer than {LONGEST_NAME} characters", "shorten it")
+    plain = plain_name(text) if without_secrets(text) == text else ""
+    fix = f"write {plain}" if plain else "write it like db-backup"
     rule = "a name has lower-case letters, digits, /, -, _ and . only"
     if re.fullmatch(r"[a-z0-9/_.-]+", text):
         rule = "no part of a name begins with a dot, and it has no two dots in a row"

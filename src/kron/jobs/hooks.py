@@ -22,11 +22,14 @@ MOST_ADDRESSES = 20
 _LAST_PORT = 65_535
 
 _ANY_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://").match
+_MISTYPED_URL = re.compile(r"[ \t]*https?[:/]", re.IGNORECASE).match
+"""Such as https:/host/path: as a command, it would be logged with whatever is secret in it."""
 _URL = re.compile(
     r"(?P<site>(?P<scheme>https?)://(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)"
     r"(?::(?P<port>[0-9]{1,5}))?)"
     r"(?P<path>/[!-~]*)?"
 ).fullmatch
+_NOT_A_URL = "this is not a URL that can be asked"
 _LOCAL = re.compile(r"localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]").fullmatch
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
@@ -127,6 +130,8 @@ def read_hook(text: str) -> str:
     known = _ANY_URL(text)
     if known is None and _ANY_URL(text.strip(" \t")):
         raise _error(text, "a URL does not begin with a space", "remove it")
+    if known is None and _MISTYPED_URL(text):
+        raise _error(text, _NOT_A_URL, "write https://host/path")
     if known is None:
         return text
     if len(text) > LONGEST_URL:
@@ -135,7 +140,7 @@ def read_hook(text: str) -> str:
         raise _error(text, f"a hook cannot be a URL of {quoted(known[1])}", "write an https URL")
     match = _URL(text)
     if match is None or "#" in text or int(match["port"] or 0) > _LAST_PORT:
-        raise _error(text, "this is not a URL that can be asked", "write https://host/path")
+        raise _error(text, _NOT_A_URL, "write https://host/path")
     if not is_allowed_url(text):
         fix = "write https; http is for this host only, such as http://localhost:8000/"
         raise _error(text, "the URL is not encrypted", fix)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kron.core.errors import quoted
+from kron.core.errors import quoted, without_secrets
 from kron.jobs.task import Task
 from kron.lint.remark import Advice, Remark
 from kron.lint.wording import clipped
@@ -46,7 +46,7 @@ def shell_remarks(task: Task) -> Iterator[Remark]:
     message = f"{quoted(word)} is {what}, but no shell reads this command: {becomes}"
     fix = _FIX
     if _ASSIGNMENT.match(word) and word == task.argv[0]:
-        fix = f"write it as a field, env={clipped(word)}, or {_FIX}"
+        fix = f"write it as a field, env={clipped(without_secrets(word))}, or {_FIX}"
     yield Remark(Advice.COMMAND_SHELL, "command=", message, fix, word)
 
 

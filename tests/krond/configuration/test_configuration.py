@@ -285,12 +285,16 @@ def test_one_bad_line_keeps_the_old_configuration_whole_and_is_named(
     "wrong",
     [
         pytest.param("on_failure=https://hc.example/hunter2 nice=99", id="beside the error"),
-        pytest.param("on_failure=https://hc.example/#hunter2", id="in a URL that is none"),
+        pytest.param("on_failure=https://hc.example/#hunter2", id="in a wrong URL"),
         pytest.param('on_failure="https://hc.example/a hunter2"', id="after a space in it"),
         pytest.param('on_failure=https://hc.example/"hunter2"', id="quoted in part"),
         pytest.param("on_failure=https://me:hunter2@hc.example/", id="as a password"),
         pytest.param("https://hc.example/?a=hunter2", id="without its field"),
         pytest.param("stdout=https://hc.example/hunter2", id="in another field"),
+        pytest.param('on_failure="https://hc.example"/hunter2', id="after a quoted part"),
+        pytest.param("on_failure=https:/hc.example/hunter2", id="in a mistyped URL"),
+        pytest.param("nice=https://hc.example/\u00a0hunter2", id="after a no-break space"),
+        pytest.param("on_failure=-https://hc.example/hunter2 nice=99", id="after a dash"),
     ],
 )
 def test_no_error_shows_more_of_a_url_than_its_host(host: Host, wrong: str) -> None:
