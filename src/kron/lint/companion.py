@@ -42,17 +42,28 @@ def companion_findings(document: Document, lines: list[str]) -> Iterator[Finding
     """A field of a job that lacks the other one; of defaults, if every job that has it does."""
     for rule in _RULES:
         for key in rule.keys:
-            is_met: dict[int, bool] = {}
+            users: dict[int, list[Entry]] = {}
             for entry in document.entries:
                 if number := _line_of(entry, key, lines):
-                    is_met[number] = is_met.get(number, False) or rule.is_met(entry.task)
-            for number in (number for number, met in is_met.items() if not met):
-                text = lines[number - 1]
-                token = field_tokens(text)[key]
-                message = f"{key} has no effect without {rule.needed}"
-                fix = f"add {rule.needed}={FIELDS[rule.needed].example}, or remove it"
-                where = (document.path, number, token.start, token.end, fix, text)
-                yield Finding(Severity.WARNING, rule.advice, message, *where)
+                    users.setdefault(number, []).append(entry)
+            for number, entries in users.items():
+                if not any(rule.is_met(entry.task) for entry in entries):
+                    is_said = any(_line_of(entry, rule.needed, lines) for entry in entries)
+                    is_own = number == entries[0].line
+                    message, fix = _wording(key, rule.needed, is_said=is_said, is_own=is_own)
+                    text = lines[number - 1]
+                    token = field_tokens(text)[key]
+                    where = (document.path, number, token.start, token.end, fix, text)
+                    yield Finding(Severity.WARNING, rule.advice, message, *where)
+
+
+def _wording(key: str, needed: str, *, is_said: bool, is_own: bool) -> tuple[str, str]:
+    """The message and the fix. A needed field that is said has no effect itself if it is 0."""
+    if not is_said:
+        fix = f"add {needed}={FIELDS[needed].example}, or remove {key}"
+        return f"{key} has no effect without {needed}", fix
+    which = "" if is_own else " in every job with these defaults"
+    return f"{key} has no effect: {needed} is 0{which}", f"raise {needed}, or remove {key}"
 
 
 def _line_of(entry: Entry, key: str, lines: list[str]) -> int:
