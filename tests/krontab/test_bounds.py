@@ -59,6 +59,27 @@ def test_the_table_has_a_column_for_each_if_a_job_has_them(krontab: Krontab) -> 
 
 def test_explain_says_what_applies(krontab: Krontab) -> None:
     shown = krontab("explain", "job", *FILE).fine().out
-    retries = "3 after 1m30s within 1h, twice as long after each further failure"
+    retries = "3 after 1m30s within 1h, twice as long after each further failure, up to 1h"
     assert f"  retries     {retries}\n  limits      {LIMITS}\n" in shown
     assert "  retries " not in krontab("explain", "alone", *FILE).fine().out
+
+
+@pytest.mark.parametrize(
+    ("fields", "shown"),
+    [
+        ("retries=1 retry_delay=1m", "1 after 1m"),
+        ("retries=2 retry_delay=0s", "2 at once"),
+        ("retries=1 retry_delay=0s retry_within=1h", "1 at once within 1h"),
+        (
+            "retries=2 retry_delay=20m",
+            "2 after 20m, twice as long after each further failure, up to 1h",
+        ),
+        ("retries=2 retry_delay=1h", "2 after 1h, as long after each further failure"),
+    ],
+)
+def test_explain_says_of_further_failures_what_is_true(
+    krontab: Krontab, fields: str, shown: str
+) -> None:
+    krontab.write("jobs.kron", f"0 1 * * * name=job command=/bin/true {fields}\n")
+    assert f"  retries     {shown}\n" in krontab("explain", "job", *FILE).fine().out
+    assert f" {shown.partition(',')[0]}" in krontab("list", *FILE).fine().out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kron.core.duration import format_duration
 from kron.core.frozen import Frozen
 from kron.jobs.entry import Entry
-from kron.jobs.task import CgroupLimit
+from kron.jobs.task import LONGEST_RETRY_DELAY_NS, CgroupLimit
 
 _UNITS = "TGMK"
 
@@ -24,7 +24,19 @@ class Bounds(Frozen):
             return ""
         limit = self.retry_within_ns
         within = "" if limit is None else f" within {format_duration(limit)}"
-        return f"{self.retries} after {format_duration(self.retry_delay_ns)}{within}"
+        delay = format_duration(self.retry_delay_ns)
+        when = f"after {delay}" if self.retry_delay_ns else "at once"
+        return f"{self.retries} {when}{within}"
+
+    @property
+    def retries_sentence(self) -> str:
+        """Also what comes after further failures, if that is not the same."""
+        if self.retries < 2 or not self.retry_delay_ns:
+            return self.retries_text
+        further = "as long after each further failure"
+        if self.retry_delay_ns < LONGEST_RETRY_DELAY_NS:
+            further = f"twice {further}, up to {format_duration(LONGEST_RETRY_DELAY_NS)}"
+        return f"{self.retries_text}, {further}"
 
     @property
     def cgroup_text(self) -> str:

@@ -108,8 +108,8 @@ def subject_rows(subject: Subject, style: Callable[..., str]) -> Iterator[str]:
     if subject.slots:
         sizes = (f"{name} ({size} at a time)" for name, size in subject.slots)
         yield say("slots", ", ".join(sizes))
-    if retries := subject.bounds.retries_text:
-        yield say("retries", f"{retries}, twice as long after each further failure")
+    if retries := subject.bounds.retries_sentence:
+        yield say("retries", retries)
     if limits := subject.bounds.cgroup_text:
         yield say("limits", limits)
     for key, value in subject.hooks.items() if subject.hooks else ():

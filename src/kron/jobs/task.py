@@ -19,6 +19,8 @@ DEFAULT_SHELL = "/bin/sh"
 DEFAULT_GRACE_NS = 10 * SECOND_NS
 DEFAULT_OUTPUT_LIMIT = 2**20
 DEFAULT_RETRY_DELAY_NS = 30 * SECOND_NS
+LONGEST_RETRY_DELAY_NS = 3_600 * SECOND_NS
+"""Where the doubling of a delay ends, unless it began with more."""
 JOURNAL_SOCKET = "/run/systemd/journal/socket"
 
 

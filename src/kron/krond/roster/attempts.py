@@ -11,15 +11,13 @@ from kron.core.duration import SECOND_NS
 from kron.core.frozen import Frozen
 from kron.core.instant import to_text
 from kron.jobs.entry import Entry
+from kron.jobs.task import LONGEST_RETRY_DELAY_NS
 from kron.krond.state.record import RETRIED, Ended, RunRecord
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kron.krond.roster.run import Run
     from kron.krond.state.past import Past
-
-LONGEST_DELAY_NS = 3_600 * SECOND_NS
-"""Where the doubling of a delay ends, unless it began with more."""
 
 
 class Attempt(Frozen):
@@ -72,7 +70,7 @@ def _attempt(entry: Entry, record: RunRecord, failed: Ended, now_ns: int) -> Att
     task, policy = entry.task, entry.schedule.policy
     assert record.chosen_s is not None, "it is of a period that has run"
     delay_ns = task.retry_delay_ns << min(record.attempt - 2, 64)
-    delay_ns = min(delay_ns, max(LONGEST_DELAY_NS, task.retry_delay_ns))
+    delay_ns = min(delay_ns, max(LONGEST_RETRY_DELAY_NS, task.retry_delay_ns))
     if failed.ended_ns is not None:  # krond may have been down since, or the clock was set
         delay_ns = min(max(0, failed.ended_ns + delay_ns - now_ns), delay_ns)
     within_ns = task.retry_within_ns or policy.deadline_ns
