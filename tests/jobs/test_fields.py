@@ -222,11 +222,11 @@ INVALID = [
         for url in ("http://example.org/x", "http://127.0.0.1.example.org/")
     ),
     *(
-        ("on_failure", url, url, "this is not a URL that can be asked", "")
+        ("on_failure", url, url, "this is not a URL that krond can call", "")
         for url in ("https://u:p@x/y", "https://x/y#z", "https:///y")
     ),
     *(
-        ("on_failure", url, url, "this is not a URL that can be asked", "write https://host/path")
+        ("on_failure", url, url, "this is not a URL that krond can call", "write https://host/path")
         for url in ("https:/x/y", "HTTPS//x/y", "http:x/y", "http/x", " https:/x/y")
     ),
     ("on_missed", "ftp://x", "ftp://x", 'a hook cannot be a URL of "ftp"', "write an https URL"),

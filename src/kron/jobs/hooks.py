@@ -29,7 +29,7 @@ _URL = re.compile(
     r"(?::(?P<port>[0-9]{1,5}))?)"
     r"(?P<path>/[!-~]*)?"
 ).fullmatch
-_NOT_A_URL = "this is not a URL that can be asked"
+_NOT_A_URL = "this is not a URL that krond can call"
 _LOCAL = re.compile(r"localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]").fullmatch
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"

@@ -63,7 +63,7 @@ def log_read(journal: Journal, configuration: Configuration) -> None:
     for warning in configuration.warnings:
         journal.error("read the configuration", warning.head, level=Level.WARN)
     for path in configuration.ignored:
-        journal.event(Event.CONFIG_IGNORED, file=path, reason="it is no configuration file")
+        journal.event(Event.CONFIG_IGNORED, file=path, reason="it is not a configuration file")
 
 
 def with_limits_checked(

@@ -84,7 +84,7 @@ class Pinger:
         except (OSError, http.client.HTTPException) as error:
             return _of_connection(error)
         except ValueError:
-            return Verdict.LOST, "this is not a URL that can be asked"
+            return Verdict.LOST, "this is not a URL that krond can call"
 
 
 def _of_connection(error: object) -> tuple[Verdict, str]:
