@@ -6,6 +6,8 @@ On a fake clock, with real runs; at the end a real krond that is killed at every
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections import Counter
 from pathlib import Path
 
@@ -13,12 +15,15 @@ import pytest
 
 from kron.core.errors import KronError
 from kron.engine.actions import REPLACED
-from kron.krond.control.orders import TAKEN
 from kron.krond.control.requests import job_status
 from kron.krond.enrolment.enrolment import REMOVED
 from kron.krond.history.reader import Selection, open_history
 from kron.krond.process.failure import StartError
+from kron.krond.roster.attempts import TAKEN
+from kron.krond.runs.starter import MANUAL
+from kron.krond.state.errors import PersistenceError
 from kron.krond.state.record import Ended, attempt_of
+from kron.krond.state.store import StateStore
 from tests.krond.clockwork import FAILING, LASTING, QUICK, Clockwork, shown
 from tests.krond.commands import krond
 from tests.krond.fault import DUE_S, Fault, FaultyHost, Server
@@ -179,9 +184,10 @@ def test_a_manual_run_is_tried_once(tmp_path: Path) -> None:
         assert len(host.events("started")) == 1
 
 
-def test_a_manual_run_takes_the_place_of_an_attempt_that_waits(tmp_path: Path) -> None:
+@pytest.mark.parametrize("policy", ["", "@policy(concurrency=replace)"])
+def test_a_manual_run_takes_the_place_of_an_attempt_that_waits(tmp_path: Path, policy: str) -> None:
     with Clockwork(tmp_path, DAWN) as host:
-        host.begin(job("retries=3 retry_delay=1h"))
+        host.begin(job("retries=3 retry_delay=1h", policy=policy))
         host.until("2026-03-01T10:00:10Z")
         manual = host.daemon.orders.trigger("a", lambda _: None)
         assert manual.instead_of == "attempt 2 of 4"
@@ -190,6 +196,105 @@ def test_a_manual_run_takes_the_place_of_an_attempt_that_waits(tmp_path: Path) -
         assert outcomes(host) == [(1, "retried"), (2, "executed"), (1, "manual")]
         assert [each["run_id"] for each in host.events("started")][1:] == [manual.run_id]
         host.check_log()
+
+
+@pytest.mark.parametrize("policy", ["", "@policy(concurrency=replace)"])
+def test_a_manual_run_that_is_refused_leaves_the_attempt_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PersistenceError("the state cannot be saved", OSError(28, "No space left"))
+
+    with Clockwork(tmp_path, DAWN) as host:
+        host.begin(job("retries=1 retry_delay=1h", policy=policy))
+        host.until("2026-03-01T10:00:10Z")
+        with monkeypatch.context() as patched:
+            patched.setattr(StateStore, "commit", refuse)
+            with pytest.raises(KronError, match="cannot be saved"):
+                host.daemon.orders.trigger("a", lambda _: None)
+        assert not host.events("manual_run")
+        host.until("2026-03-01T12:00:00Z")
+        assert outcomes(host) == [(1, "retried"), (2, "executed")]
+        assert len(attempts(host)) == 2
+
+
+def begin_with_slot(host: Clockwork, delay: str) -> None:
+    """`a` has failed at 10:00 and is to be tried again; from 10:02 on another holds its slot."""
+    other = f"2 10 * * * name=other slots=database {LASTING}"
+    host.begin(job(f"slots=database retries=1 retry_delay={delay}"), other, "slots: database=1")
+    host.until("2026-03-01T10:02:10Z")
+
+
+def free_slot(host: Clockwork) -> None:
+    (run,) = host.daemon.supervisor.runs.values()
+    host.daemon.supervisor.stop(run, "the test")
+    end_number = len(host.events("exited")) + 1
+
+    def is_seen() -> bool:
+        host.turn()
+        return len(host.events("exited")) >= end_number
+
+    wait_for(is_seen, "the slot is free")
+    host.turn()
+
+
+@pytest.mark.parametrize("delay", ["1h", "3m", "2m5s"])
+def test_an_attempt_gives_way_when_the_manual_run_starts(tmp_path: Path, delay: str) -> None:
+    """Also if its own turn comes while both wait for the slot, or if it waits for that first."""
+    with Clockwork(tmp_path, DAWN) as host:
+        begin_with_slot(host, delay)
+        manual = host.daemon.orders.trigger("a", lambda _: None)
+        assert manual.waits_for.startswith("slot database")
+        host.until("2026-03-01T10:04:00Z")
+        assert not reasons(host)
+        free_slot(host)
+        assert host.events("started")[-1]["run_id"] == manual.run_id
+        assert (host.events("waiting")[-1]["reason"] == MANUAL) is (delay != "1h")
+        assert reasons(host) == [f"attempt 2 of 2 did not start: {TAKEN}"]
+        host.until("2026-03-01T12:00:00Z")
+        assert outcomes(host) == [(1, "retried"), (2, "executed"), (1, "manual")]
+        assert not host.daemon.starter.waiting
+        host.check_log()
+
+
+def test_a_manual_run_that_waits_and_its_attempt_are_not_both_lost(tmp_path: Path) -> None:
+    with Clockwork(tmp_path, DAWN) as host:
+        begin_with_slot(host, "1h")
+        host.daemon.orders.trigger("a", lambda _: None)
+        host.turn()
+        (run,) = host.daemon.supervisor.runs.values()
+        os.killpg(run.pid, signal.SIGKILL)
+        os.waitpid(run.pid, 0)
+        host.cease()
+        host.begin()
+        host.until("2026-03-01T12:00:00Z")
+        assert attempts(host)[-1] == (2, "11:00:00")
+        assert not reasons(host)
+
+
+def test_an_attempt_starts_if_the_manual_run_cannot(tmp_path: Path) -> None:
+    with Clockwork(tmp_path, DAWN) as host:
+        begin_with_slot(host, "3m")
+        host.daemon.orders.trigger("a", lambda _: None)
+        host.until("2026-03-01T10:04:00Z")
+        host.launcher.failures.append(StartError("no such program", for_good=True))
+        free_slot(host)
+        host.turn()
+        assert attempts(host)[-1][0] == 2
+        assert not reasons(host)
+
+
+def test_killed_as_the_manual_run_starts_krond_knows_whose_place_it_took(tmp_path: Path) -> None:
+    with Clockwork(tmp_path, DAWN) as host:
+        host.begin(job("retries=1 retry_delay=1h"))
+        host.until("2026-03-01T10:00:10Z")
+        manual = host.daemon.orders.trigger("a", lambda _: None)
+        assert not reasons(host), "it is not stored yet"
+        host.cease()
+        host.begin()
+        host.until("2026-03-01T12:00:00Z")
+        assert [each["run_id"] for each in host.events("started")][1:] == [manual.run_id]
+        assert reasons(host) == [f"attempt 2 of 2 did not start: {TAKEN}"]
 
 
 def test_a_manual_run_is_refused_beside_an_attempt_that_goes_on(tmp_path: Path) -> None:

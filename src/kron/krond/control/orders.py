@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 from kron.core.duration import SECOND_NS
 from kron.core.errors import Code, KronError
-from kron.core.policy import Concurrency
-from kron.engine.actions import Outcome
 from kron.krond.enrolment.removed import RemovedStates
 from kron.krond.roster.member import HostMember
 from kron.krond.roster.roster import HostRoster
@@ -19,7 +17,6 @@ from kron.runtime.scheduler import Scheduler
 from kron.waking.clock import Clock
 
 FORGOTTEN = "the job was forgotten"
-TAKEN = "a manual run takes its place"
 
 
 class Orders:
@@ -45,28 +42,14 @@ class Orders:
             raise KronError(Code.CONTROL, "krond is stopping, and starts no more runs")
         self._writeback.check()
         member = self._roster.find(name)
-        instead_of = self._give_way(member)
         pending = self._starter.manual(member, on_end)
-        pending.instead_of = instead_of
-        self._scheduler.request(member, pending)
-        if not self._writeback.commit([member]):
-            self._starter.give_up(member, pending, Outcome.MISSED, str(self._writeback.failure))
+        member.pending.append(pending)
+        self._writeback.commit([member])
+        member.pending.remove(pending)  # nothing has changed, unless its intent is safe
         self._writeback.check()
+        self._scheduler.request(member, pending)
         self._starter.go()
         return pending
-
-    def _give_way(self, member: HostMember) -> str:
-        """Give up the attempt that waits, if nothing else of the job goes on; '' if none does.
-
-        With forbid, a person who has repaired what failed would have to wait for it otherwise.
-        """
-        waiting = [pending for pending in member.pending if pending.attempt is not None]
-        is_forbidden = member.entry.schedule.policy.concurrency is Concurrency.FORBID
-        if not is_forbidden or waiting != member.pending or member.runs or member.leftovers:
-            return ""
-        for pending in waiting:
-            self._starter.give_up(member, pending, Outcome.MISSED, TAKEN)
-        return ", ".join(str(pending.attempt) for pending in waiting)
 
     def forget(self, name: str) -> str:
         """Forget the past of a job, which may be removed: its identity. Its runs go on."""

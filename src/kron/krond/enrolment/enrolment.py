@@ -15,6 +15,7 @@ from kron.core.duration import SECOND_NS
 from kron.core.errors import KronError
 from kron.core.instant import LAST_S
 from kron.core.parser import parse_schedule
+from kron.core.policy import Concurrency
 from kron.engine.actions import Outcome
 from kron.jobs.configuration import Configuration
 from kron.jobs.entry import Entry
@@ -24,14 +25,14 @@ from kron.krond.enrolment.removed import RemovedStates
 from kron.krond.handover import Handover
 from kron.krond.host import Host
 from kron.krond.pauses.clock_hold import ClockHold
-from kron.krond.roster.attempts import resumed
+from kron.krond.roster.attempts import TAKEN, resumed
 from kron.krond.roster.member import HostMember
 from kron.krond.roster.roster import HostRoster
 from kron.krond.roster.run import PendingRun
 from kron.krond.runs.starter import ProcessStarter
 from kron.krond.runs.supervisor import UNSEEN, Supervisor, log_end
 from kron.krond.state.errors import StateCorrupt
-from kron.krond.state.record import Ended, JobState
+from kron.krond.state.record import Ended, JobState, RunRecord
 from kron.krond.state.store import file_name
 from kron.krond.state.writeback import WriteBack
 from kron.logs.event import Event
@@ -226,22 +227,32 @@ class HostEnrolment:
             for record in state.active:
                 if record.run_id in search.pids:
                     self._starter.adopt_run(member, record)
+                elif is_rebooted or self._has_begun(record):
+                    self._starter.conclusions.of_run(member, record, UNSEEN)
+                elif record.attempt > 1:
+                    attempt = resumed(member.entry, record, member.past, now_ns)
+                    obstacle = attempt.obstacle
+                    if member in gone:
+                        obstacle = REMOVED
+                    elif self._is_taken(member, state):
+                        obstacle = TAKEN
+                    self._starter.try_again(member, attempt.replace(obstacle=obstacle))
                 else:
-                    has_process = is_rebooted or record.pid is not None
-                    began = has_process or self._host.store.has_proof(record.run_id)
-                    if began:
-                        self._starter.conclusions.of_run(member, record, UNSEEN)
-                    elif record.attempt > 1:
-                        attempt = resumed(member.entry, record, member.past, now_ns)
-                        obstacle = REMOVED if member in gone else attempt.obstacle
-                        self._starter.try_again(member, attempt.replace(obstacle=obstacle))
-                    else:
-                        self._starter.conclusions.without_run(
-                            member, record, Outcome.MISSED, NOT_STARTED, ""
-                        )
+                    self._starter.conclusions.without_run(
+                        member, record, Outcome.MISSED, NOT_STARTED, ""
+                    )
             self._writeback.changed(member)  # with the processes of the runs that were adopted
         sightings = [(member, search.sightings(member, state)) for member, state in unsure]
         self._scheduler.recover(sightings, now_ns)
+
+    def _has_begun(self, record: RunRecord) -> bool:
+        return record.pid is not None or self._host.store.has_proof(record.run_id)
+
+    def _is_taken(self, member: HostMember, state: JobState) -> bool:
+        """Whether a manual run took the place of its attempt, which was not stored any more."""
+        manual = [record for record in state.active if record.nominal_s is None]
+        is_exclusive = member.concurrency is not Concurrency.ALLOW
+        return is_exclusive and any(map(self._has_begun, manual))
 
     def _without_doubtful(self, now_ns: int) -> list[HostMember]:
         """The jobs to step now: those for which much is overdue wait, if the clock may be wrong."""

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from kron.krond.roster.run import Run
     from kron.krond.state.past import Past
 
+TAKEN = "a manual run takes its place"
+
 
 class Attempt(Frozen):
     """What follows the failure of a run: another one, or none."""

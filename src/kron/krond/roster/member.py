@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kron.core.errors import Code, KronError, quoted
+from kron.core.policy import Concurrency
 from kron.engine.actions import Outcome, Settle, SettleMany
 from kron.engine.job import Job
 from kron.engine.ledger import Ledger
@@ -39,6 +40,20 @@ class HostMember(TrackedJob[PendingRun]):
     def active_run(self) -> str:
         latest = self.pending or self.runs or self.leftovers
         return latest[-1].run_id if latest else ""
+
+    @property
+    def concurrency(self) -> Concurrency:
+        return self.entry.schedule.policy.concurrency
+
+    @property
+    def giving_way(self) -> list[PendingRun]:
+        """The attempts that wait, and whose place a manual run takes when it starts.
+
+        With forbid, a person who has repaired what failed would have to wait for them otherwise.
+        """
+        if self.concurrency is Concurrency.ALLOW:
+            return []
+        return [pending for pending in self.pending if pending.attempt is not None]
 
     def forbidden(self) -> KronError:
         """Why no other run may start, with concurrency=forbid."""

@@ -22,7 +22,7 @@ from kron.krond.host import Host
 from kron.krond.loop.work import Work
 from kron.krond.pauses.clock_hold import ClockHold
 from kron.krond.process.failure import StartError
-from kron.krond.roster.attempts import Attempt
+from kron.krond.roster.attempts import TAKEN, Attempt
 from kron.krond.roster.member import HostMember
 from kron.krond.roster.run import Leftover, PendingRun, Run
 from kron.krond.runs.catch_up import CatchUp
@@ -41,6 +41,7 @@ from kron.logs.event import Component, Event, Level
 SLOT = "a slot: as many runs as --max-running allows are going on"
 TURN = "its turn at {}: overdue runs do not start all at once (--catch-up-spread)"
 REPLACING = "the end of the run that it replaces"
+MANUAL = "the manual run that takes its place"
 ROOM = "room: krond watches as many runs as it may open files (LimitNOFILE=, --limit-nofile)"
 DISK = "the disk: the state cannot be written"
 RESOURCES = "resources: "
@@ -94,18 +95,21 @@ class ProcessStarter:
 
     def manual(self, job: HostMember, on_end: Callable[[Ended], None]) -> PendingRun:
         """A run outside any period. The job's concurrency holds for it too."""
-        concurrency = job.entry.schedule.policy.concurrency
-        if job.active_run and concurrency is Concurrency.FORBID:
+        attempts = job.giving_way
+        is_free = job.pending == attempts and not (job.runs or job.leftovers)
+        if not is_free and job.concurrency is Concurrency.FORBID:
             raise job.forbidden()
-        replaces = bool(job.active_run) and concurrency is Concurrency.REPLACE
+        replaces = not is_free and job.concurrency is Concurrency.REPLACE
         record = RunRecord(os.urandom(10).hex(), None, None, boot_id=self._host.processes.boot_id())
         pending = PendingRun(job, record, replaces=replaces)
+        pending.instead_of = ", ".join(str(each.attempt) for each in attempts)
         pending.on_end.append(on_end)
-        self._host.journal.of_job(Event.MANUAL_RUN, job.entry, run_id=pending.run_id)
         return pending
 
     def request(self, job: HostMember, pending: PendingRun) -> None:
         """Start this run as soon as it can, or in its turn if it is overdue; `go` does it."""
+        if pending.nominal_s is None:
+            self._host.journal.of_job(Event.MANUAL_RUN, job.entry, run_id=pending.run_id)
         self.waiting[pending.run_id] = pending
         self._line_up_after(self._catch_up.delay_ns(pending), job, pending, TURN)
 
@@ -115,7 +119,7 @@ class ProcessStarter:
             self.conclusions.without_attempt(job, attempt, attempt.obstacle)
             return
         # What the attempt before has left behind in its cgroup ends first.
-        replaces = job.entry.schedule.policy.concurrency is not Concurrency.ALLOW
+        replaces = job.concurrency is not Concurrency.ALLOW
         pending = PendingRun(job, attempt.record, attempt.latest_s, replaces=replaces)
         pending.attempt = attempt
         job.pending.append(pending)
@@ -239,10 +243,21 @@ class ProcessStarter:
                 continue
             if pending.latest_s is not None and self._clock_hold.pause.is_on:
                 held.append(pending)
+            elif self._is_passed_by(pending):
+                held.append(pending)
+                self._line.extendleft(reversed(self._slots.leave(pending.run_id)))
+                if pending.waits_for != MANUAL:
+                    self._wait(pending, MANUAL)
             # A run that has waited may be too late, and krond may have been stopped until now.
             elif pending.deadline is None or self._check_deadline(pending):
                 self._start_in_slots(pending)
         self._line.extendleft(reversed(held))
+
+    def _is_passed_by(self, pending: PendingRun) -> bool:
+        """Whether it is an attempt whose place a manual run takes, as soon as that can start."""
+        if pending.attempt is None or pending not in pending.member.giving_way:
+            return False
+        return any(other.nominal_s is None for other in pending.member.pending)
 
     def _obstacle(self) -> str:
         """What keeps all that are in the line from starting; '' if nothing does."""
@@ -300,7 +315,10 @@ class ProcessStarter:
 
     def _has_begun(self, pending: PendingRun) -> None:
         self._forget(pending)
-        if pending.nominal_s is not None and pending.attempt is None:
+        if pending.nominal_s is None:
+            for attempt in pending.member.giving_way:
+                self.give_up(pending.member, attempt, Outcome.MISSED, TAKEN)
+        elif pending.attempt is None:
             pending.member.started(pending.nominal_s)
 
     def _not_started(self, pending: PendingRun, error: StartError) -> None:
