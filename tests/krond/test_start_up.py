@@ -323,25 +323,44 @@ def test_limits_that_nobody_names_are_left_as_they_are(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("most", "said"),
     [
-        pytest.param(40, "krond may open 40 files, so no run can start; ", id="none"),
-        pytest.param(60, "krond may open 60 files, so at most about ", id="few"),
+        pytest.param(32, "krond may open 32 files, so only about 1 run goes on ", id="one"),
+        pytest.param(60, "krond may open 60 files, so only about 4 runs go on ", id="few"),
         pytest.param(100, "", id="enough"),
     ],
 )
-def test_a_limit_on_open_files_that_leaves_no_room_for_runs_is_warned_of(
+def test_a_limit_on_open_files_that_leaves_little_room_for_runs_is_warned_of(
     tmp_path: Path, most: int, said: str
 ) -> None:
     with BackgroundHost(tmp_path) as host:
-        host.write(f"{NEVER} name=job command=/bin/true")
+        keeping = "@policy(concurrency=allow) name=job stdout=keep stderr=keep"
+        host.write(f'{NEVER} {keeping} command="/bin/sleep 600"')
         wrapper = ("/bin/sh", "-c", f'ulimit -n {most}; exec "$@"', "sh")
         started = host.start_background(wrapper=wrapper)
         assert (started.returncode, bool(started.stderr)) == (0, bool(said))
         assert said in started.stderr
         warnings = [record["error"] for record in host.events("error")]
         assert [said in warning for warning in warnings] == [True] * bool(said)
-        triggered = host.command("trigger", "job").stdout
-        assert ("waits for room" in triggered) == (most == 40)
-        host.command("stop", "--leave")
+        said_of_runs = [host.command("trigger", "job").stdout for _ in range(6)]
+        running = sum("waits for room" not in each for each in said_of_runs)
+        assert running in {32: (1,), 60: (3, 4, 5), 100: (6,)}[most]
+        for run in host.events("started"):
+            os.kill(int(run["pid"]), signal.SIGTERM)
+        wait_for(lambda: len(host.events("started")) >= min(6, running + 1), "the next start")
+        host.command("stop", "--terminate")
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("most", [8, 31])
+def test_a_limit_on_open_files_that_is_too_low_for_krond_is_refused(
+    tmp_path: Path, way: tuple[str, ...], most: int
+) -> None:
+    with BackgroundHost(tmp_path) as host:
+        host.write(f"{NEVER} name=job command=/bin/true")
+        ended = host.start_background(*way, "--limit-nofile", str(most))
+        assert ended.returncode == 1
+        said = f"krond may open {most} files, and needs at least 32 (raise LimitNOFILE="
+        assert said in ended.stderr
+        assert "Traceback" not in ended.stderr
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -47,6 +47,13 @@ from kron.waking.timer import WallTimer
 ETC_NAMES = ("crontab", "cron.d", "localtime", "timezone", "passwd")
 """The files in /etc that crontabs depend on. A change of any other does not matter."""
 FEW_RUNS = 16
+MORE_FILES = "raise LimitNOFILE=, or ulimit -Hn"
+LEAST_FILES = 32
+"""With fewer open files, krond itself or its only run lacks some."""
+WATCHED_LATER = 5
+"""What krond watches once it serves: its timer, its socket, a client, the collector of outputs."""
+FILES_OF_A_RUN = 2
+"""Its process, and the pipe of an output that is kept."""
 """A limit on open files that lets fewer runs go on at a time is worth a warning."""
 GARBAGE_AT = 20_000
 """How many more objects start a garbage collection: a burst makes many that stay."""
@@ -84,6 +91,7 @@ class _Service:
         settings, handover = self._settings, self._handover
         notifier = Notifier.from_environment(os.environ)
         gc.disable()  # hardly anything made during the start is garbage
+        open_files = _limits(settings)
         configuration = read_configuration(settings).checked()
         with ExitStack() as stack:
             signals = Signals(_signals())  # from here on no signal interrupts our code
@@ -98,7 +106,6 @@ class _Service:
             check_socket(store.directory.descriptor)  # before anything is started
             note_output_dir(settings.outputs.directory, store.directory.descriptor)
             self._journal = journal = _journal(settings)
-            open_files = _limits(settings)
             if handover is not None:
                 open_files = handover.open_files
             launched.is_there()  # it is tried now, and not when a run is due
@@ -216,17 +223,21 @@ def _limits(settings: KrondSettings) -> tuple[int, int]:
             raise KronError(Code.LIMIT, message, fix) from None
     for_runs = resource.getrlimit(resource.RLIMIT_NOFILE)
     hard = for_runs[1]
+    if 0 <= hard < LEAST_FILES:
+        message = f"krond may open {hard} files, and needs at least {LEAST_FILES}"
+        raise KronError(Code.LIMIT, message, fix=MORE_FILES)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return for_runs
 
 
 def _why_few_run(room: int) -> str:
     """For people, if krond may open too few files for the runs of a host; else ''."""
-    if room >= FEW_RUNS:
+    runs = max(1, (room - WATCHED_LATER) // FILES_OF_A_RUN)
+    if runs >= FEW_RUNS:
         return ""
-    how_many = f"at most about {room} runs go on at a time" if room > 0 else "no run can start"
+    how_many = "about 1 run goes" if runs == 1 else f"about {runs} runs go"
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return f"krond may open {limit} files, so {how_many}; raise LimitNOFILE=, or ulimit -Hn"
+    return f"krond may open {limit} files, so only {how_many} on at a time; {MORE_FILES}"
 
 
 def _own_environment() -> dict[bytes, bytes]:

@@ -263,9 +263,12 @@ class ProcessStarter:
         """What keeps all that are in the line from starting; '' if nothing does."""
         if self._writeback.failure is not None:
             return DISK
-        if len(self._supervisor.runs) + self._launches.runs >= self._most_running:
+        running = len(self._supervisor.runs) + self._launches.runs
+        if running >= self._most_running:
             return SLOT
-        return "" if self._host.poller.has_room(self._launches.processes) else ROOM
+        # With nothing running, no end would make room.
+        has_room = not running or self._host.poller.has_room(self._launches.processes)
+        return "" if has_room else ROOM
 
     def _start_in_slots(self, pending: PendingRun) -> None:
         """Start the run if it has its slots. Else those behind it in the line pass it by."""
