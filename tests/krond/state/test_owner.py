@@ -101,6 +101,24 @@ def test_a_directory_whose_owner_is_not_visible_is_refused_after_a_while(tmp_pat
     directory.close()
 
 
+def test_another_program_that_locks_the_directory_is_not_taken_for_krond(tmp_path: Path) -> None:
+    def work(tell: int) -> None:
+        fcntl.flock(os.open(tmp_path, os.O_RDONLY), fcntl.LOCK_EX)
+        os.write(tell, b"x")
+        signal.pause()
+
+    with process(work) as other:
+        assert running_pid(str(tmp_path)) is None
+        asked = krond("status", "--state-dir", tmp_path)
+        assert asked.returncode == 5
+        assert str(other) not in asked.stderr
+        directory = Directory.make(str(tmp_path))
+        with pytest.raises(KronError, match=r"is locked, .* or by another program") as caught:
+            own(directory, patience_s=0.03)
+        assert f"fuser -v {tmp_path}" in caught.value.fix
+        directory.close()
+
+
 def test_the_running_pid_is_that_of_the_owner(tmp_path: Path) -> None:
     assert running_pid(str(tmp_path)) is None
     assert running_pid(str(tmp_path / "missing")) is None

@@ -178,6 +178,6 @@ def _orphaned(path: str) -> KronError:
     return KronError(
         Code.STATE,
         f"{path} is locked, but its krond is not visible from this PID namespace: the lock is held "
-        "by a child of a dead krond, or by a krond in another container",
+        "by a child of a dead krond, by a krond in another container, or by another program",
         fix=f"try again later; if the lock stays, fuser -v {path} shows which process holds it",
     )

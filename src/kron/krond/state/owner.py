@@ -87,5 +87,16 @@ def _locking_pid(directory: int) -> int | None:
         for line in locks:
             _, kind, _, _, pid, file, *_ = line.split()
             if (kind, file) == ("FLOCK", f"{device}:{status.st_ino}"):
-                return int(pid)
+                return int(pid) if _has_pid_file(int(pid), directory) else None
     return None
+
+
+def _has_pid_file(pid: int, directory: int) -> bool:
+    """Whether the process has krond.pid of the directory open, as only its krond does.
+
+    The file may be deleted. Any other program may lock a directory that it can read.
+    """
+    path = f"{os.readlink(f'/proc/self/fd/{directory}')}/{PID_FILE}"  # noqa: PTH115
+    deleted = f"{path} (deleted)"
+    with os.scandir(f"/proc/{pid}/fd") as descriptors:
+        return any(os.readlink(each) in (path, deleted) for each in descriptors)  # noqa: PTH115
