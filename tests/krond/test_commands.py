@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -19,8 +20,8 @@ from typing import Any
 import pytest
 
 from kron.core.instant import to_text
-from kron.krond.control.client import ControlError, NotRunning
-from kron.krond.control.server import AWAITING
+from kron.krond.control.client import ControlError, LastWord, NotRunning
+from kron.krond.control.server import AWAITING, CONNECTIONS
 from tests.krond.commands import (
     HOLDS,
     NEVER,
@@ -203,6 +204,24 @@ def test_stop_says_what_it_waits_for(host: Host) -> None:
     pid = hold(host)
     code, written = on_a_terminal("stop", "--terminate", "--state-dir", host.state)
     assert (code, written.strip()) == (0, f"stopping 1 run: held (pid {pid})")
+    assert host.wait() == 0
+
+
+def test_who_asks_how_krond_ends_waits_for_room(host: Host) -> None:
+    host.write(f"{NEVER} name=job command=/bin/true")
+    host.start()
+    with ExitStack() as others:
+        for _ in range(CONNECTIONS):
+            peer = others.enter_context(socket.socket(socket.AF_UNIX))
+            peer.connect(str(host.state / "control.sock"))
+        words: list[LastWord] = []
+        asking = threading.Thread(target=lambda: words.append(LastWord(str(host.state))))
+        asking.start()
+        asking.join(0.2)
+        assert not words
+    asking.join()
+    host.ask("stop")
+    assert words[0].wait() == (0, "")
     assert host.wait() == 0
 
 

@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,27 +54,41 @@ STATUS: dict[str, Any] = {
 
 
 @contextmanager
-def earlier_krond(state: Path) -> Iterator[list[dict[str, Any]]]:
-    """A krond of the first version, which locks krond.pid only. Yields what it is asked."""
+def earlier_krond(state: Path, **more: object) -> Iterator[list[dict[str, Any]]]:
+    """A krond of the first version, which locks krond.pid only. Yields what it is asked.
+
+    `more` are answers to commands that it does not know.
+    """
     asked: list[dict[str, Any]] = []
     held = lock(str(state / PID_FILE))
+    answers: dict[str, object] = {"stop": {"ok": True, "active": 2}, "status": STATUS} | more
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(state / SOCKET_NAME))
         server.listen()
 
-        def serve() -> None:
-            while "stop" not in [request["command"] for request in asked]:
-                connection, _ = server.accept()
-                with connection:
-                    asked.append(json.loads(connection.recv(65_536)))
-                    is_stop = asked[-1]["command"] == "stop"
-                    answer = {"ok": True, "active": 2} if is_stop else STATUS
+        def serve(connection: socket.socket) -> None:
+            with connection, connection.makefile("rb") as lines:
+                for line in lines:
+                    asked.append(json.loads(line))
+                    command = asked[-1]["command"]
+                    answer = answers.get(command) or {
+                        "ok": False,
+                        "error": f'the command "{command}" does not exist',
+                    }
                     connection.sendall(json.dumps(answer).encode() + b"\n")
+                    if command == "stop":
+                        server.shutdown(socket.SHUT_RDWR)
+
+        def accept() -> None:
+            with suppress(OSError):  # it was stopped
+                while True:
+                    connection, _ = server.accept()
+                    threading.Thread(target=serve, args=(connection,)).start()
             server.close()
             time.sleep(0.1)  # its runs end
             held.release()
 
-        thread = threading.Thread(target=serve)
+        thread = threading.Thread(target=accept)
         thread.start()
         yield asked
         if thread.is_alive():
@@ -94,6 +108,12 @@ def test_an_earlier_krond_is_found_by_its_only_lock_and_its_end_is_waited_for(
         stopped = ask(tmp_path, "stop")
         assert (stopped.returncode, stopped.stderr) == (0, "")
         assert running_pid(str(tmp_path)) is None
+
+
+def test_only_a_krond_that_cannot_say_how_it_ends_is_taken_to_end_well(tmp_path: Path) -> None:
+    with earlier_krond(tmp_path, end={"ok": False, "error": "no room"}):
+        stopped = ask(tmp_path, "stop")
+        assert (stopped.returncode, stopped.stderr) == (1, "krond: no room\n")
 
 
 def test_the_status_of_an_earlier_krond_is_shown(tmp_path: Path) -> None:

@@ -297,6 +297,19 @@ def test_killed_as_the_manual_run_starts_krond_knows_whose_place_it_took(tmp_pat
         assert reasons(host) == [f"attempt 2 of 2 did not start: {TAKEN}"]
 
 
+@pytest.mark.heavy
+def test_the_command_says_whose_place_the_run_took(tmp_path: Path) -> None:
+    with Host(tmp_path) as host:
+        schedule = host.soon("a", more="@policy(concurrency=replace)")
+        host.write(f"{schedule} name=a retries=2 retry_delay=1h {FAILING}")
+        host.start()
+        host.wait_for_event("waiting")
+        ended = host.command("trigger", "a", "--wait")
+        run_id = host.wait_for_event("manual_run")["run_id"]
+        assert (ended.returncode, ended.stderr) == (1, "")
+        assert ended.stdout == f"run {run_id} instead of attempt 2 of 3\n"
+
+
 def test_a_manual_run_is_refused_beside_an_attempt_that_goes_on(tmp_path: Path) -> None:
     with Clockwork(tmp_path, DAWN) as host:
         host.begin(job("retries=1 retry_delay=1m"))

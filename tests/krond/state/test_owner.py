@@ -63,6 +63,11 @@ def test_a_krond_without_any_of_its_files_is_named_and_can_be_reached_again(tmp_
         assert (checked.returncode, f"process {pid}" in checked.stdout) == (2, True)
         second = krond("start", "--once", "--config", host.config, "--state-dir", host.state)
         assert (second.returncode, f"process {pid} has locked" in second.stderr) == (3, True)
+        (host.state / "control.sock").mkdir()
+        asked = host.command("status")
+        assert "control.sock in it is not its socket" in asked.stderr
+        assert f"move it away; then kill -USR2 {pid}" in asked.stderr
+        (host.state / "control.sock").rmdir()
         os.kill(pid, signal.SIGUSR2)
         wait_for((host.state / "control.sock").exists, "its socket")
         assert host.command("stop").returncode == 0

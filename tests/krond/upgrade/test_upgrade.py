@@ -24,7 +24,7 @@ import pytest
 import kron
 from kron.core.decision import decide_at
 from kron.core.instant import to_text
-from kron.krond.control.client import ControlError
+from kron.krond.control.client import ControlError, LastWord
 from kron.krond.upgrade.upgrade import GIVEN_UP
 from kron.logs.record import Record
 from tests.krond.children import (
@@ -140,6 +140,17 @@ def test_a_run_spans_an_upgrade_with_its_output_its_exit_code_and_whoever_waits_
         wait_for(lambda: not children_of(pid), "the collectors have ended")
         wait_for(lambda: host.open_files() == files, "nothing is left open", AT_ONCE_S)
         host.check_log()
+
+
+def test_who_has_asked_how_krond_ends_hears_it_from_the_new_program(tmp_path: Path) -> None:
+    with Upgradable(tmp_path) as host:
+        host.write(host.job("job", "true"))
+        host.start()
+        last_word = LastWord(str(host.state))
+        host.upgraded()
+        host.ask("stop")
+        assert last_word.wait() == (0, "")
+        assert host.wait() == 0
 
 
 def test_what_ends_and_what_comes_due_while_the_new_program_begins_is_neither_lost_nor_late(

@@ -103,7 +103,9 @@ def examine(
                 success_ns = _success_ns(row, last_success_ns)
                 yield from _staleness(shown, success_ns, scope.longest_s[name], now_s)
 
-    return Health(tuple(examined()), len(rows), sum(len(row["active"]) for row in rows))
+    removed = [row for row in answer.get("removed", ()) if scope.has(_names(row))]
+    running = sum(len(row["active"]) for row in (*rows, *removed))
+    return Health(tuple(examined()), len(rows), running)
 
 
 def _own_problems(answer: Mapping[str, Any]) -> Iterator[Problem]:

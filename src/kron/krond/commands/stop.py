@@ -8,7 +8,7 @@ from kron.console.parser import Parser
 from kron.console.report import many
 from kron.console.terminal import Terminal
 from kron.krond.configuration.settings import OnStop
-from kron.krond.control.client import ControlError, LastWord, NoAnswer, ask
+from kron.krond.control.client import ControlError, LastWord, ask
 from kron.krond.directories import add_state_dir, state_dir_of
 from kron.krond.program import exit_code
 from kron.krond.state.owner import running_pid
@@ -69,10 +69,8 @@ def _end(last_word: LastWord) -> tuple[int, str]:
     """The exit code of krond, and why it failed."""
     try:
         return last_word.wait()
-    except NoAnswer as error:
+    except ControlError as error:
         return exit_code(error), str(error)
-    except ControlError:
-        return 0, ""  # an earlier krond, or one without room for another client
 
 
 def _waits_for(runs: list[dict[str, Any]], how: str) -> str:

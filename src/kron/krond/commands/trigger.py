@@ -33,13 +33,15 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
 
     request = {"command": "trigger", "job": arguments.job, "wait": arguments.wait}
     answer = ask(state_dir_of(arguments), request, None if arguments.wait else 30)
+    instead = answer.get("instead_of")  # a krond of the version before does not say
     if not arguments.wait:
         waits = answer["waits_for"]
-        instead = answer.get("instead_of")  # a krond of the version before does not say
         run = f"run {answer['run_id']}{f' instead of {instead}' if instead else ''}"
         terminal.print(f"{run}{f' waits for {waits}' if waits else ''}")
         return 0
     ended = answer["ended"]
+    if instead:
+        terminal.print(f"run {ended['run_id']} instead of {instead}")
     if ended["reason"]:  # it never began, or krond stopped it
         terminal.error(f"krond: {ended['reason']}")
     code, name = ended["exit_code"], ended["signal"]

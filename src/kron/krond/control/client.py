@@ -27,6 +27,8 @@ _PAUSE_S = 0.02
 _CONNECT_S = 30
 _SETTLING_S = 1.0
 """How long a krond without a socket may be starting or ending, before somebody hears of it."""
+_NO_LAST_WORD = 'the command "end" does not exist'
+"""The answer of an earlier krond."""
 _ADDED: dict[str, object] = {"output_dir": "", "troubles": (), "removed": ()}
 _ADDED_TO_JOB: dict[str, object] = {
     "at_boot": False,
@@ -59,13 +61,18 @@ class NoAnswer(ControlError):  # noqa: N818 (likewise)
 
 
 class Unreachable(NoAnswer):
-    """krond runs, and the file of its socket does not exist."""
+    """krond runs, and the file of its socket does not exist, or is something else."""
 
-    def __init__(self, state_dir: str, pid: int) -> None:
+    def __init__(self, state_dir: str, pid: int, *, is_taken: bool) -> None:
+        wrong, cause = f"there is no {SOCKET_NAME} in it", "the file was deleted"
+        remedy = "if it was deleted,"
+        if is_taken:
+            wrong, cause = f"{SOCKET_NAME} in it is not its socket", "the file was replaced"
+            remedy = "if it was replaced, move it away; then"
         super().__init__(
-            f"krond (process {pid}) has locked the state directory {visible(state_dir)}, but there "
-            f"is no {SOCKET_NAME} in it: krond is just starting or ending, or the file was deleted",
-            fix=f"try again; if it was deleted, kill -USR2 {pid} makes krond create it again, and "
+            f"krond (process {pid}) has locked the state directory {visible(state_dir)}, but "
+            f"{wrong}: krond is just starting or ending, or {cause}",
+            fix=f"try again; {remedy} kill -USR2 {pid} makes krond create it again, and "
             f"kill -TERM {pid} stops krond",
         )
 
@@ -109,20 +116,12 @@ class LastWord:
     """How a krond ends, in its own words. Ask for it before anything makes krond end."""
 
     def __init__(self, state_dir: str) -> None:
-        from socket import AF_UNIX, socket
-
-        self._connection = socket(AF_UNIX)
-        try:
-            _connect(self._connection, state_dir, time.monotonic() + _CONNECT_S)
-            self._connection.sendall(b'{"command": "end"}\n')
-            self._connection.settimeout(None)
-        except (BlockingIOError, TimeoutError):
-            self._connection.close()
-            message = "krond has no room for a connection"
-            raise NoAnswer(message, fix="try again; it may be suspended by a signal") from None
-        except BaseException:
-            self._connection.close()
-            raise
+        deadline_s = time.monotonic() + _CONNECT_S
+        while (connection := _admitted(state_dir, deadline_s)) is None:
+            time.sleep(_PAUSE_S)
+        connection.sendall(b'{"command": "end"}\n')
+        connection.settimeout(None)
+        self._connection = connection
 
     def wait(self) -> tuple[int, str]:
         """The exit code, and for a failure why; a `ControlError` if it does not say that."""
@@ -134,7 +133,33 @@ class LastWord:
         code, error = answer.get("exit_code"), answer.get("error")
         if answer["ok"] and isinstance(code, int) and isinstance(error, str):
             return code, error
+        if answer.get("error") == _NO_LAST_WORD:
+            return 0, ""
         raise ControlError(*_refusal(answer))
+
+
+def _admitted(state_dir: str, deadline_s: float) -> Socket | None:
+    """A connection that krond has room for, or None: it may have later."""
+    from socket import AF_UNIX, socket
+
+    connection = socket(AF_UNIX)
+    try:
+        _connect(connection, state_dir, deadline_s)
+        # krond refuses this at once, as long as it does not refuse the connection.
+        connection.sendall(b'{"command": ""}\n')
+        if _read_answer(_receive(connection, deadline_s)).get("busy") is not True:
+            return connection
+    except (BlockingIOError, BrokenPipeError, ConnectionResetError):
+        pass
+    except TimeoutError:
+        connection.close()
+        message = "krond has no room for a connection"
+        raise NoAnswer(message, fix="try again; it may be suspended by a signal") from None
+    except BaseException:
+        connection.close()
+        raise
+    connection.close()
+    return None
 
 
 def _exchange(state_dir: str, line: bytes, deadline_s: float | None) -> bytes:
@@ -178,7 +203,8 @@ def _connect(connection: Socket, state_dir: str, deadline_s: float | None) -> No
                 if pid is None:
                     raise NotRunning(state_dir) from None
                 if time.monotonic() >= settled_s:
-                    raise Unreachable(state_dir, pid) from None
+                    is_taken = os.path.lexists(f"/proc/self/fd/{directory}/{SOCKET_NAME}")
+                    raise Unreachable(state_dir, pid, is_taken=is_taken) from None
             time.sleep(_PAUSE_S)
     except (BlockingIOError, TimeoutError):
         raise

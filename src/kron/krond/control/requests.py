@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 UPGRADE = "upgrade"
 """What a client waits for that has asked for one."""
+END = "end"
+"""What a client waits for that has asked how krond ends."""
 UNKNOWN_END = "krond was upgraded meanwhile, and does not know how the run ended"
 SEE_HISTORY = "krond history shows it, if it has ended"
 
@@ -46,7 +48,7 @@ class Requests:
             "reload": self._reload,
             "upgrade": self._upgrade,
             "stop": self._stop,
-            "end": self._await_end,
+            END: self._await_end,
             "forget": self._forget,
         }
 
@@ -104,7 +106,8 @@ class Requests:
         def ended(end: Ended) -> None:
             ends.append(end)
             if waits and is_later:
-                connection.answer({"ok": True, "ended": _ended(end)})
+                instead_of = pending.instead_of
+                connection.answer({"ok": True, "ended": _ended(end), "instead_of": instead_of})
 
         pending = daemon.orders.trigger(_text(request, "job"), ended)
         if ends and ends[0].started_ns is None:
@@ -141,6 +144,7 @@ class Requests:
         }
 
     def _await_end(self, request: Mapping[str, object], connection: Connection) -> Answer:
+        connection.awaits = END
         self._awaiting_end.append(connection)
         return None
 
@@ -173,6 +177,8 @@ class Requests:
             total = len(self._daemon.roster)
             versions = {"version": kron.__version__, "upgraded_from": upgraded_from}
             connection.answer({"ok": True, **versions, "total": total})
+        elif connection.awaits == END:
+            self._awaiting_end.append(connection)
         else:
             connection.answer(refusal(KronError(Code.CONTROL, UNKNOWN_END, fix=SEE_HISTORY)))
 
