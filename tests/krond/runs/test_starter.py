@@ -365,7 +365,7 @@ def test_a_user_who_may_have_no_more_processes_gets_the_run_when_there_is_room(
 ) -> None:
     other = subprocess.Popen(["/bin/sleep", "3600"], user=NOBODY)
     try:
-        schedule = crowded.soon("job", 1, more="@policy(deadline=1m)")
+        schedule = crowded.soon("job", 3, more="@policy(deadline=1m)")
         crowded.write(f"{schedule} name=job {QUICK}")
         crowded.ask("reload")
         told = crowded.wait_for_event("waiting", "job")
