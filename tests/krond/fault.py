@@ -245,7 +245,7 @@ class FaultyHost(Host):
             return is_done()
 
         wait_for(is_done_by_krond, "what was due is done")
-        assert not zombies(process.pid), zombies(process.pid)
+        wait_for(lambda: not zombies(process.pid), "no child stays a zombie")
 
     def points(self) -> Iterator[Point]:
         """The lines that the krond of the last fault came by; of one that was killed the last."""

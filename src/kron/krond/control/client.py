@@ -119,7 +119,8 @@ class LastWord:
         deadline_s = time.monotonic() + _CONNECT_S
         while (connection := _admitted(state_dir, deadline_s)) is None:
             time.sleep(_PAUSE_S)
-        connection.sendall(b'{"command": "end"}\n')
+        with suppress(BrokenPipeError, ConnectionResetError):  # refused: so is what is asked next
+            _send(connection, b'{"command": "end"}\n')
         connection.settimeout(None)
         self._connection = connection
 
@@ -146,7 +147,7 @@ def _admitted(state_dir: str, deadline_s: float) -> Socket | None:
     try:
         _connect(connection, state_dir, deadline_s)
         # krond refuses this at once, as long as it does not refuse the connection.
-        connection.sendall(b'{"command": ""}\n')
+        _send(connection, b'{"command": ""}\n')
         if _read_answer(_receive(connection, deadline_s)).get("busy") is not True:
             return connection
     except (BlockingIOError, BrokenPipeError, ConnectionResetError):
@@ -170,7 +171,7 @@ def _exchange(state_dir: str, line: bytes, deadline_s: float | None) -> bytes:
         # It may have closed without reading; its answer may still be there.
         with suppress(BrokenPipeError, ConnectionResetError):
             _wait_until(connection, deadline_s)
-            connection.sendall(line)
+            _send(connection, line)
         try:
             return _receive(connection, deadline_s)
         except ConnectionResetError:
@@ -178,6 +179,13 @@ def _exchange(state_dir: str, line: bytes, deadline_s: float | None) -> bytes:
                 "krond closed the connection without an answer",
                 fix="it may just have ended: see its log",
             ) from None
+
+
+def _send(connection: Socket, line: bytes) -> None:
+    """Without the signal that ends a command whose reader has gone: krond may have closed it."""
+    from socket import MSG_NOSIGNAL
+
+    connection.sendall(line, MSG_NOSIGNAL)
 
 
 def _connect(connection: Socket, state_dir: str, deadline_s: float | None) -> None:
