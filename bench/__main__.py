@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench import command, decision, fuzzy, nominal, settle, startup
 from bench.krond import parts as krond
-from bench.krond.workshop import disk
+from bench.krond.workshop import disk, use
 from bench.kube import parts as kube
 from bench.machine import machine
 from bench.measure import Result, progress
@@ -44,7 +44,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--write", type=Path, metavar="PAGE", help="put the tables into this page, too"
     )
+    parser.add_argument(
+        "--place",
+        type=Path,
+        metavar="DIRECTORY",
+        help="where krond and its peers write, to measure another file system than this tree's",
+    )
     options = parser.parse_args(arguments)
+    if options.place:
+        use(options.place)
     for name in options.names:
         if name not in known:
             parser.error(f"no bench is called {name!r}: there are {', '.join(known)}")

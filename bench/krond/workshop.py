@@ -1,4 +1,4 @@
-"""The workshop: a directory on the disk of this tree, and the C programs, made there.
+"""The workshop: a directory on the disk of this tree, or in a place that was given, and C programs.
 
 What takes long to get (the peers) stays in `build/bench`; what a bench writes goes with it.
 """
@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory, mkdtemp
 from time import perf_counter, sleep
 
 CACHE = Path(__file__).parents[2] / "build" / "bench"
+_place = CACHE
 ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "HOME": str(Path.home()),
@@ -32,8 +33,14 @@ class SkippedError(Exception):
     """Something cannot be had here; its text says why."""
 
 
+def use(place: Path) -> None:
+    """Have benches write below this directory, not below the tree."""
+    global _place  # noqa: PLW0603
+    _place = place.absolute()
+
+
 def scratch() -> Path:
-    """A new directory for what a bench writes, on the same disk as this tree.
+    """A new directory for what a bench writes, in the place that was given.
 
     It is as it comes: everybody may pass through it, and nobody looks for a quick one. All are
     removed when the benches have ended.
@@ -45,8 +52,8 @@ def scratch() -> Path:
 
 @cache
 def _scratches() -> TemporaryDirectory[str]:
-    CACHE.mkdir(parents=True, exist_ok=True)
-    every = TemporaryDirectory(dir=CACHE, prefix="run-", ignore_cleanup_errors=True)
+    _place.mkdir(parents=True, exist_ok=True)
+    every = TemporaryDirectory(dir=_place, prefix="run-", ignore_cleanup_errors=True)
     Path(every.name).chmod(0o711)
     return every
 
@@ -76,8 +83,8 @@ def settle() -> None:
 @cache
 def disk() -> str:
     """The file system below, with a warning if syncing it may cost nothing."""
-    CACHE.mkdir(parents=True, exist_ok=True)
-    device = CACHE.stat().st_dev
+    _place.mkdir(parents=True, exist_ok=True)
+    device = _place.stat().st_dev
     for line in reversed(Path("/proc/self/mountinfo").read_text().splitlines()):
         words = line.split()
         if words[2] == f"{os.major(device)}:{os.minor(device)}":
