@@ -58,7 +58,7 @@ def companion_findings(document: Document, lines: list[str]) -> Iterator[Finding
 
 
 def _wording(key: str, needed: str, *, is_said: bool, is_own: bool) -> tuple[str, str]:
-    """The message and the fix. A needed field that is said has no effect itself if it is 0."""
+    """The message and the fix. `is_said`: the needed field is there, with 0 as its value."""
     if not is_said:
         fix = f"add {needed}={FIELDS[needed].example}, or remove {key}"
         return f"{key} has no effect without {needed}", fix
