@@ -31,6 +31,7 @@ class Krond:
         self.config = place / "krond.d"
         self.state = place / "state"
         self.log = place / "krond.log"
+        self.outputs = place / "outputs"
         self._output = place / "output.txt"
         self._process: subprocess.Popen[bytes] | None = None
         self._reader: subprocess.Popen[bytes] | None = None
@@ -77,7 +78,7 @@ class Krond:
         command = [
             *(sys.executable, "-m", "kron.krond", "start", "--foreground"),
             *("--config", str(self.config), "--state-dir", str(self.state)),
-            *("--log-file", str(self.log)),
+            *("--log-file", str(self.log), "--output-dir", str(self.outputs)),
         ]
         with self._output.open("ab") as output:
             self._reader = subprocess.Popen(("cat",), stdin=subprocess.PIPE, stdout=output)

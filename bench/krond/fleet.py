@@ -14,13 +14,13 @@ _ZONES = ("UTC", "Europe/Paris", "America/New_York", "Asia/Tokyo", "Australia/Lo
 _DRAWS = 1_000
 
 
-def fleet(count: int, *, seed: int = 5) -> Iterator[str]:
-    """That number of lines of a krontab file."""
+def fleet(count: int, *, fields: str = "", seed: int = 5) -> Iterator[str]:
+    """That number of lines of a krontab file. All of them have these fields as well."""
     chance = random.Random(seed)
     schedules = list(_schedules(min(count, _DRAWS), chance))
     for number in range(count):
         schedule = schedules[number % len(schedules)]
-        yield f'{schedule} name=job-{number} command="/usr/bin/true {number}" timeout=1h'
+        yield f'{schedule} name=job-{number} command="/usr/bin/true {number}" timeout=1h {fields}'
 
 
 def _schedules(count: int, chance: random.Random) -> Iterator[str]:

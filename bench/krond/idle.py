@@ -1,7 +1,8 @@
 """A minute in which nothing is due: what it costs to wait for ten thousand jobs.
 
-Two kronds run with the same jobs: one is observed through /proc alone, to the other strace
-is attached, which would show each of its system calls. The peers wait through the same minute.
+Two kronds run: one is observed through /proc alone. The jobs of the other have hooks, mail,
+retries, slots and kept output, and strace is attached to it, which would show each of its system
+calls. The peers wait through the same minute.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ from bench.krond.usage import Usage, usage
 from bench.krond.workshop import SkippedError, scratch
 from bench.measure import Result, progress
 
+ALL = (
+    "slots=disk retries=2 retry_delay=1m on_start=/bin/true on_success=/bin/true "
+    "on_failure=/bin/true on_missed=/bin/true mail=root mail_on=failure stdout=keep"
+)
 MOST_KIB_A_JOB = 4.0
 MOST_EMPTY_MIB = 40.0
 _SETTLING_S = 12
@@ -44,7 +49,7 @@ def measure() -> Iterator[Result]:
         peers = list(pids)
         pids["krond"] = _started(stack, JOBS).pid
         pids["empty"] = _started(stack, 0).pid
-        calls = _Calls(_started(stack, JOBS), scratch() / "strace")
+        calls = _Calls(_started_with_all(stack), scratch() / "strace")
         with calls:
             time.sleep(_SETTLING_S)
             for name in peers:
@@ -97,6 +102,15 @@ def _started(stack: ExitStack, jobs: int) -> Krond:
     return krond
 
 
+def _started_with_all(stack: ExitStack) -> Krond:
+    """A krond whose jobs have all that might wake it up, one of which has run before."""
+    krond = stack.enter_context(Krond(scratch()))
+    krond.write(["slots: disk=4", *fleet(JOBS - 1, fields=ALL)])
+    krond.start()
+    krond.run("job-0")
+    return krond
+
+
 def _started_peer(stack: ExitStack, peer: Peer, place: Path) -> tuple[str, int]:
     peer.obtain()
     due_s = int(time.time()) + _HALF_A_YEAR_S
@@ -113,7 +127,9 @@ def _wakeups(before: Usage, after: Usage, calls: int | None, note: str) -> Resul
         "",
         "0",
         woken == 0 and not calls,
-        {} if calls is None else {"system calls seen by strace": calls},
+        {}
+        if calls is None
+        else {"system calls of one with hooks, mail, retries, slots and kept output": calls},
         note,
     )
 
