@@ -27,6 +27,7 @@ ALL = (
     "slots=disk retries=2 retry_delay=1m on_start=/bin/true on_success=/bin/true "
     "on_failure=/bin/true on_missed=/bin/true mail=root mail_on=failure stdout=keep"
 )
+IN_USE = "hooks, mail, retries, slots and kept output"
 MOST_KIB_A_JOB = 4.0
 MOST_EMPTY_MIB = 40.0
 _SETTLING_S = 12
@@ -127,9 +128,7 @@ def _wakeups(before: Usage, after: Usage, calls: int | None, note: str) -> Resul
         "",
         "0",
         woken == 0 and not calls,
-        {}
-        if calls is None
-        else {"system calls of one with hooks, mail, retries, slots and kept output": calls},
+        {} if calls is None else {f"system calls of one with {IN_USE}": calls},
         note,
     )
 
