@@ -1,4 +1,4 @@
-"""The last word of a krond, where krond has refused before it was asked."""
+"""The last word of a krond that refuses before it is asked."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ with tempfile.TemporaryDirectory() as directory:
     server.listen()
     def refuse():
         connection, _ = server.accept()
+        connection.recv(1024)
+        connection.shutdown(socket.SHUT_RD)  # what is sent after the answer breaks the pipe
         connection.sendall(b'{"ok": false, "error": "no", "fix": ""}\\n')
         connection.close()
     threading.Thread(target=refuse, daemon=True).start()
