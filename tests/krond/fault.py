@@ -14,7 +14,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -27,6 +27,7 @@ from kron.krond.state.schema import from_json
 from tests.krond.accounts import contradictions
 from tests.krond.host import Host
 from tests.logbook import PATIENCE_S, wait_for
+from tests.soak import SOAK
 
 DUE_S = int(datetime(2030, 1, 15, 10, 10, tzinfo=UTC).timestamp())
 NEXT_S = DUE_S + 60
@@ -247,6 +248,36 @@ class FaultyHost(Host):
         wait_for(is_done_by_krond, "what was due is done")
         wait_for(lambda: not zombies(process.pid), "no child stays a zombie")
 
+    def kill_at_each_step(
+        self,
+        is_done: Callable[[], bool],
+        check: Callable[[], None],
+        *,
+        at_s: int = DUE_S,
+        every: int = 1,
+        prepare: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Kill krond at the steps of what is due at `at_s`, and `check` what the next makes of it.
+
+        `prepare` brings about what was before that.
+        """
+        at_due = {"begin_s": at_s - 1, "due_s": at_s}
+        prepare()
+        self.crash(Fault(0), is_done, **at_due)
+        for point in self.steps(every):
+            self.restore()
+            prepare()
+            where = self.crash(Fault(point.number), is_done, **at_due)
+            with told(where or point):
+                self.recover(is_done, begin_s=at_s + 1)
+                check()
+
+    def steps(self, every: int = 1) -> list[Point]:
+        """Where to kill: after each call of consequence, or only every few; in a soak, all."""
+        points = list(self.points())
+        assert len(points) > 50
+        return points if SOAK > 1 else [point for point in points if point.effects][::every]
+
     def points(self) -> Iterator[Point]:
         """The lines that the krond of the last fault came by; of one that was killed the last."""
         if self._report.exists():
@@ -310,6 +341,15 @@ class FaultyHost(Host):
         assert not list(self.state.glob("*.corrupt.*"))
         # A krond that lives may be about to remove them.
         wait_for(lambda: not list(self.state.glob(".new-*")), "no new file is left behind")
+
+
+@contextmanager
+def told(*where: Point | None) -> Iterator[None]:
+    """Say with a failure where krond was killed."""
+    try:
+        yield
+    except AssertionError as error:
+        raise AssertionError(f"killed before {', '.join(map(str, where))}") from error
 
 
 def zombies(pid: int) -> list[int]:

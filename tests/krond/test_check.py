@@ -8,7 +8,6 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +29,6 @@ from tests.krontab.schemas import validate
 from tests.logbook import wait_for
 
 OK, WARNING, CRITICAL, UNKNOWN = range(4)
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Iterator[Host]:
-    with Host(tmp_path) as made:
-        yield made
 
 
 def check(host: Host, *words: str) -> tuple[int, str]:

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -40,12 +40,6 @@ from tests.krond.host import Host
 from tests.krontab.schemas import validate
 from tests.logbook import wait_for
 from tests.moment import soon
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Iterator[Host]:
-    with Host(tmp_path) as made:
-        yield made
 
 
 def holding(host: Host, name: str = "held", more: str = "", schedule: str = NEVER) -> str:

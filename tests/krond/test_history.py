@@ -9,12 +9,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from kron.krond.control.client import ControlError
 from kron.krond.history.database import DATABASE
@@ -36,12 +33,6 @@ from tests.krond.history.written import Written, entry, executed, missed
 from tests.krond.host import Host
 from tests.krontab.schemas import validate
 from tests.logbook import wait_for
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Iterator[Host]:
-    with Host(tmp_path) as made:
-        yield made
 
 
 def history(host: Host, *words: str) -> list[dict[str, Any]]:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
@@ -19,7 +18,7 @@ import pytest
 from kron.core.instant import to_text
 from kron.engine.recovery import UNKNOWN_RESULT
 from kron.krond.state.file_replacer import FEW
-from tests.krond.fault import DUE_S, NEXT_S, Fault, FaultyHost, Point, Ran, Server
+from tests.krond.fault import DUE_S, NEXT_S, Fault, FaultyHost, Ran, Server, told
 from tests.krond.tampering import needs_strace, tampered
 from tests.logbook import wait_for
 from tests.soak import SOAK
@@ -28,31 +27,12 @@ DUE = to_text(DUE_S)
 NEXT = to_text(NEXT_S)
 JOBS = ("spawned", "launched")
 AT_DUE = {"begin_s": DUE_S - 1, "due_s": DUE_S}
-AT_NEXT = {"begin_s": NEXT_S - 1, "due_s": NEXT_S}
 
 
 @pytest.fixture
 def host(tmp_path: Path, server: Server) -> Iterator[FaultyHost]:
     with FaultyHost(tmp_path, server) as host:
         yield host
-
-
-def steps(host: FaultyHost, every: int = 1) -> list[Point]:
-    """Where to kill: after each call of consequence (or every so many of them), all in a soak."""
-    points = list(host.points())
-    assert len(points) > 50
-    if SOAK > 1:
-        return points
-    return [point for point in points if point.effects][::every]
-
-
-@contextmanager
-def told(where: Point | None) -> Iterator[None]:
-    """Say with a failure where krond was killed."""
-    try:
-        yield
-    except AssertionError as error:
-        raise AssertionError(f"killed before {where}") from error
 
 
 def test_killed_at_any_step_of_a_run_krond_neither_loses_it_nor_repeats_it(
@@ -63,17 +43,14 @@ def test_killed_at_any_step_of_a_run_krond_neither_loses_it_nor_repeats_it(
     def is_over() -> bool:
         return host.is_over(due)
 
+    def check() -> None:
+        host.check(due)
+        # No end is logged twice. Only that whose line was about to be written can be lost.
+        host.wait_for_events("exited", count=len(due) - 1)
+
     host.write(host.job("spawned"), host.job("launched", "nice=1"))
     host.be_seen()
-    host.crash(Fault(0), is_over, **AT_DUE)
-    for point in steps(host):
-        host.restore()
-        where = host.crash(Fault(point.number), is_over, **AT_DUE)
-        with told(where or point):
-            host.recover(is_over, begin_s=DUE_S + 1)
-            host.check(due)
-            # No end is logged twice. Only that whose line was about to be written can be lost.
-            host.wait_for_events("exited", count=len(due) - 1)
+    host.kill_at_each_step(is_over, check)
 
 
 def test_killed_at_any_step_of_many_runs_krond_neither_loses_nor_repeats_one(
@@ -86,16 +63,13 @@ def test_killed_at_any_step_of_many_runs_krond_neither_loses_nor_repeats_one(
     def is_over() -> bool:
         return host.is_over(due)
 
+    def check() -> None:
+        host.wait_until_ready()  # what was left of replaced files is gone then
+        host.check(due)
+
     host.write(*(host.job(name) for name in names))
     host.be_seen()
-    host.crash(Fault(0), is_over, **AT_DUE)
-    for point in steps(host, every=10):
-        host.restore()
-        where = host.crash(Fault(point.number), is_over, **AT_DUE)
-        with told(where or point):
-            host.recover(is_over, begin_s=DUE_S + 1)
-            host.wait_until_ready()  # what was left of replaced files is gone then
-            host.check(due)
+    host.kill_at_each_step(is_over, check, every=10)
 
 
 @pytest.mark.parametrize("victim", ["parent", "both", "self"])
@@ -115,7 +89,7 @@ def test_killed_between_fork_and_exec_a_run_is_neither_lost_nor_repeated(
     host.write(host.job("launched", "nice=1"))
     host.be_seen()
     host.crash(Fault(0, side="child"), is_over, **AT_DUE)
-    points = steps(host)
+    points = host.steps()
     assert {"setsid", "open", "dup2"} <= {effect for point in points for effect in point.effects}
     runs = Counter[int]()
     for point in points:
@@ -167,35 +141,30 @@ def test_killed_at_any_step_krond_still_has_one_run_at_a_time(
         return ran <= set(host.ran()) and all((job, DUE) in host.ends() for job in JOBS)
 
     is_done = is_skipped if policy == "forbid" else is_replaced
-    begin(host, has_begun)
-    host.crash(Fault(0), is_done, **AT_NEXT)
-    for point in steps(host, every):
-        host.restore()
-        begin(host, has_begun)
-        where = host.crash(Fault(point.number), is_done, **AT_NEXT)
-        with told(where or point):
-            host.recover(is_done, begin_s=NEXT_S + 1)
-            host.check_accounts()
-            assert not overlaps.exists()
-            last = {job: int(pid) for job, _, _, pid in host.runs()}
-            assert all(Path(f"/proc/{pid}").exists() for pid in last.values())
-            if policy == "forbid":
-                assert host.ran() == Counter((job, DUE) for job in JOBS)
-                for job in JOBS:
-                    (ended,) = host.ends()[job, NEXT]
-                    assert ended.outcome == "skipped"
-            else:
-                assert host.ran() == Counter((job, at) for job in JOBS for at in (DUE, NEXT))
-                for job in JOBS:
-                    (ended,) = host.ends()[job, DUE]
-                    assert ended.outcome == "executed"
 
+    def begin() -> None:
+        """Have the first period run, and krond killed."""
+        host.launch(**AT_DUE)
+        wait_for(has_begun, "the runs of the first period")
+        host.kill()
 
-def begin(host: FaultyHost, has_begun: Callable[[], bool]) -> None:
-    """Have the first period run, and krond killed."""
-    host.launch(**AT_DUE)
-    wait_for(has_begun, "the runs of the first period")
-    host.kill()
+    def check() -> None:
+        host.check_accounts()
+        assert not overlaps.exists()
+        last = {job: int(pid) for job, _, _, pid in host.runs()}
+        assert all(Path(f"/proc/{pid}").exists() for pid in last.values())
+        if policy == "forbid":
+            assert host.ran() == Counter((job, DUE) for job in JOBS)
+            for job in JOBS:
+                (ended,) = host.ends()[job, NEXT]
+                assert ended.outcome == "skipped"
+        else:
+            assert host.ran() == Counter((job, at) for job in JOBS for at in (DUE, NEXT))
+            for job in JOBS:
+                (ended,) = host.ends()[job, DUE]
+                assert ended.outcome == "executed"
+
+    host.kill_at_each_step(is_done, check, at_s=NEXT_S, every=every, prepare=begin)
 
 
 def test_killed_again_and_again_while_it_recovers_krond_loses_and_repeats_nothing(
@@ -217,11 +186,9 @@ def test_killed_again_and_again_while_it_recovers_krond_loses_and_repeats_nothin
         for restart in range(1, random.randint(2, 4)):
             fault = Fault(random.randint(1, 2 * lines), since="beginning")
             places.append(host.crash(fault, is_over, begin_s=DUE_S + restart))
-        try:
+        with told(*places):
             host.recover(is_over, begin_s=DUE_S + 5)
             host.check(due)
-        except AssertionError as error:
-            raise AssertionError(f"killed before {', '.join(map(str, places))}") from error
 
 
 @needs_strace

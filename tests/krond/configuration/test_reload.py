@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,12 +17,6 @@ from tests.moment import soon
 from tests.soak import SOAK
 
 HOLDS = 'shell=true command="until [ -e {gate} ]; do sleep 0.01; done"'
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Iterator[Host]:
-    with Host(tmp_path) as made:
-        yield made
 
 
 def holding(host: Host, name: str = "held", schedule: str = NEVER) -> str:

@@ -26,9 +26,8 @@ from kron.krond.state.record import Ended, attempt_of
 from kron.krond.state.store import StateStore
 from tests.krond.clockwork import FAILING, LASTING, QUICK, Clockwork, shown
 from tests.krond.commands import krond
-from tests.krond.fault import DUE_S, Fault, FaultyHost, Server
+from tests.krond.fault import FaultyHost, Server
 from tests.krond.host import Host
-from tests.krond.test_kill import steps, told
 from tests.krontab.schemas import validate
 from tests.logbook import wait_for
 
@@ -439,22 +438,19 @@ def test_killed_at_any_step_krond_starts_no_attempt_twice(tmp_path: Path, server
             ends = [ended for each in host.ends().values() for ended in each]
             return host.is_settled() and any(ended.outcome != "retried" for ended in ends)
 
+        def check() -> None:
+            ran = Counter(run_id for _, _, run_id, _ in host.runs())
+            assert set(ran.values()) == {1}, ran
+            (all_ends,) = host.ends().values()
+            *before, last = all_ends
+            assert {ended.outcome for ended in before} <= {"retried"}
+            assert last.outcome == "executed"
+            assert [attempt_of(each.run_id)[1] for each in all_ends] == [
+                number + 1 for number in range(len(all_ends))
+            ]
+            assert last.succeeded is not False
+            host.check_accounts()
+
         host.write(host.job("a", "retries=4 retry_delay=0s", then="test $KRON_ATTEMPT = 3"))
         host.be_seen()
-        host.crash(Fault(0), is_over, begin_s=DUE_S - 1, due_s=DUE_S)
-        for point in steps(host, every=2):
-            host.restore()
-            where = host.crash(Fault(point.number), is_over, begin_s=DUE_S - 1, due_s=DUE_S)
-            with told(where or point):
-                host.recover(is_over, begin_s=DUE_S + 1)
-                ran = Counter(run_id for _, _, run_id, _ in host.runs())
-                assert set(ran.values()) == {1}, ran
-                (all_ends,) = host.ends().values()
-                *before, last = all_ends
-                assert {ended.outcome for ended in before} <= {"retried"}
-                assert last.outcome == "executed"
-                assert [attempt_of(each.run_id)[1] for each in all_ends] == [
-                    number + 1 for number in range(len(all_ends))
-                ]
-                assert last.succeeded is not False
-                host.check_accounts()
+        host.kill_at_each_step(is_over, check, every=2)

@@ -22,9 +22,8 @@ from kron.krond.runs.starter import SLOT
 from kron.krond.state.record import RunRecord
 from kron.krond.state.store import file_name
 from tests.krond.clockwork import LASTING, QUICK, Clockwork
-from tests.krond.fault import DUE_S, Fault, FaultyHost, Server
+from tests.krond.fault import DUE_S, FaultyHost, Server
 from tests.krond.host import Host
-from tests.krond.test_kill import steps, told
 from tests.logbook import wait_for
 
 DAWN = "2026-03-01T05:30:00Z"
@@ -383,16 +382,6 @@ def test_killed_at_any_step_while_one_waits_for_the_other_krond_starts_each_once
     names = ("first", "second")
     due = [(name, to_text(DUE_S)) for name in names]
     with Server() as server, FaultyHost(tmp_path, server) as host:
-
-        def is_over() -> bool:
-            return host.is_over(due)
-
         host.write("slots: database=1", *(host.job(name, "slots=database") for name in names))
         host.be_seen()
-        host.crash(Fault(0), is_over, begin_s=DUE_S - 1, due_s=DUE_S)
-        for point in steps(host, every=2):
-            host.restore()
-            where = host.crash(Fault(point.number), is_over, begin_s=DUE_S - 1, due_s=DUE_S)
-            with told(where or point):
-                host.recover(is_over, begin_s=DUE_S + 1)
-                host.check(due)
+        host.kill_at_each_step(lambda: host.is_over(due), lambda: host.check(due), every=2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,6 @@ from tests.krond.commands import (
 from tests.krond.host import Host
 from tests.logbook import wait_for
 from tests.moment import soon
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Iterator[Host]:
-    with Host(tmp_path) as made:
-        yield made
 
 
 def put(host: Host, name: str, value: dict[str, Any]) -> None:

@@ -115,15 +115,18 @@ def spawn(
     argv: list[bytes],
     env: Mapping[bytes, bytes],
     descriptors: tuple[int, ...],
-    *first: tuple[object, ...],
+    proof: str = "",
 ) -> int:
-    """The pid of a program in a session of its own, after these `first` actions on its files."""
-    copies = [
+    """The pid of a program in a session of its own, which has made its `proof` before it begins."""
+    # As descriptor 0, which the C library closes first: so no limit of open files can prevent it.
+    actions: list[tuple[object, ...]] = (
+        [(os.POSIX_SPAWN_OPEN, 0, proof, PROOF_FLAGS, PROOF_MODE)] if proof else []
+    )
+    actions += [
         (os.POSIX_SPAWN_DUP2, source, target)
         for target, source in enumerate(descriptors)
         if source != target
     ]
-    actions = (*first, *copies)
     return os.posix_spawn(
         program, argv, env, file_actions=actions, setsid=True, setsigmask=(), setsigdef=SIGNALS
     )

@@ -14,7 +14,6 @@ from functools import lru_cache
 from pathlib import Path
 
 from kron.krond.process import child
-from kron.krond.process.child import PROOF_FLAGS, PROOF_MODE
 from kron.krond.process.failure import NotStarted, StartStage, error_number
 from kron.krond.process.report import Report
 from kron.krond.process.steps import PRIVATE, Step, steps
@@ -67,14 +66,12 @@ def start(what: Launch, argv: list[bytes], sources: tuple[int, ...]) -> tuple[in
     taken = [step for step in steps(what, argv, sources) if step.name not in _BY_SPAWN]
     report = Report(taken, has_proof=bool(what.proof))
     words = _words(report, what.locks, taken)
-    # As descriptor 0, which the C library closes first: so no limit of open files can prevent it.
-    proof = [(os.POSIX_SPAWN_OPEN, 0, what.proof, PROOF_FLAGS, PROOF_MODE)] if what.proof else []
     kept = (report.writing, *what.locks)
     own_umask = os.umask(PRIVATE)  # for the proof
     try:
         for descriptor in kept:
             os.set_inheritable(descriptor, True)
-        return child.spawn(_program, words, what.env, sources, *proof), report
+        return child.spawn(_program, words, what.env, sources, what.proof), report
     except (OSError, ValueError) as error:
         report.close()
         _remove(what.proof, error_number(error))

@@ -12,7 +12,7 @@ import resource
 from errno import EAGAIN, EBADF, EEXIST, EINVAL, ENOMEM
 
 from kron.krond.process import child
-from kron.krond.process.child import PROOF_FLAGS, PROOF_MODE, as_bytes, cause, enter_directory
+from kron.krond.process.child import PROOF_MODE, as_bytes, cause, enter_directory
 from kron.krond.process.failure import NotStarted, StartStage, error_number
 
 TYPE_CHECKING = False
@@ -80,10 +80,8 @@ def _spawn(what: Launch, argv: list[bytes], sources: tuple[int, ...]) -> int:
         program = child.find_program(argv[0], child.search_path(what.env))
     except OSError as error:
         raise NotStarted(StartStage.SEARCH, error.errno or 0) from None
-    # As descriptor 0, which posix_spawn closes first: so no limit of open files can prevent it.
-    proof = [(os.POSIX_SPAWN_OPEN, 0, what.proof, PROOF_FLAGS, PROOF_MODE)] if what.proof else []
     try:
-        return child.spawn(program, argv, what.env, sources, *proof)
+        return child.spawn(program, argv, what.env, sources, what.proof)
     except (OSError, ValueError) as error:
         raise _failure(what.proof, program, error_number(error)) from None
 
