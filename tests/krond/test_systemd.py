@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from kron.krond.control.client import ControlError
 from tests.krond.commands import NEVER
+from tests.krond.disk import fill, tmpfs
 from tests.krond.host import Host
 
 PATIENCE_S = 20.0
@@ -73,13 +75,31 @@ def test_systemd_hears_of_start_reload_and_stop(tmp_path: Path, kind: str) -> No
         now_us = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
         assert before_us <= int(reloading.pop("MONOTONIC_USEC")) <= now_us
         assert reloading == {}
-        assert service.next() == {"READY": "1", "STATUS": "1 jobs"}
+        assert service.next() == {"READY": "1", "STATUS": "1 job"}
         host.write("wrong")
         assert host.command("reload").returncode == 1
         assert "RELOADING" in service.next()
-        assert service.next() == {"READY": "1", "STATUS": "1 jobs"}, "refused is done, too"
+        assert service.next() == {"READY": "1", "STATUS": "1 job"}, "refused is done, too"
         assert host.stop() == 0
         assert service.next() == {"STOPPING": "1"}
+
+
+def test_systemd_hears_why_krond_pauses_and_that_it_goes_on(tmp_path: Path) -> None:
+    with (
+        systemd(str(tmp_path / "notify")) as service,
+        tmpfs(tmp_path / "disk", "4m") as disk,
+        Host(tmp_path, state=disk / "state") as host,
+    ):
+        host.write(f"{NEVER} name=job command=/bin/true")
+        host.launch(env={**os.environ, "NOTIFY_SOCKET": service.name})
+        assert service.next() == {"READY": "1", "STATUS": "1 job"}
+        filler = fill(disk)
+        with pytest.raises(ControlError, match="No space left on device"):
+            host.ask("trigger", job="job", wait=True)
+        (status,) = service.next().values()
+        assert "No space left on device" in status
+        filler.unlink()
+        assert service.next() == {"STATUS": "1 job"}
 
 
 def test_the_watchdog_is_kept_quiet_while_runs_go_on_and_krond_waits_for_them(

@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable
 
 import kron
+from kron.console.report import many
 from kron.core.duration import SECOND_NS
 from kron.core.errors import KronError
 from kron.engine.actions import Outcome
@@ -292,7 +293,7 @@ class Daemon:
             self._scheduler.clock_changed(self.roster if self._is_accepting else (), now_ns)
 
     def _status(self) -> str:
-        return self._pauses.text or f"{len(self.roster)} jobs"
+        return self._pauses.text or many(len(self.roster), "job")
 
     def _pause_changed(self) -> None:
         self._notifier.status(self._status())

@@ -522,7 +522,7 @@ def test_in_the_background_a_signal_upgrades_and_paths_stay_what_they_were(tmp_p
             host.install(f"{number}.0.0")
             os.kill(pid, signal.SIGUSR2)
             assert service.next().keys() == {"RELOADING", "MONOTONIC_USEC"}
-            assert service.next() == {"READY": "1", "STATUS": "1 jobs"}
+            assert service.next() == {"READY": "1", "STATUS": "1 job"}
         assert host.ask("status")["pid"] == pid
         assert Path(f"/proc/{pid}/cwd").readlink() == Path("/")
         host.path("go").touch()

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 
+from kron.console.report import many
 from kron.core.errors import Code, KronError, quoted
 from kron.core.frozen import Frozen
 from kron.krond.state.ballast import Ballast
@@ -170,8 +171,7 @@ class StateStore:
             else:
                 self._replacer.replace(_files(states), len(states))
         except OSError as error:
-            jobs = "1 job" if len(states) == 1 else f"{len(states):,} jobs"
-            raise self._failed(jobs, error) from None
+            raise self._failed(many(len(states), "job"), error) from None
         self._failure = None
 
     def write(self, name: str, data: bytes) -> None:
