@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kron.lint import Advice
-from tests.lint.linted import codes, marked, only
+from kron.jobs.document import read_document
+from kron.lint import Advice, PathKind, advise
+from tests.lint.linted import NOW, PATH, FakeHost, codes, marked, only, warnings
 
 
 def line(command: str, more: str = "") -> str:
@@ -104,3 +105,28 @@ def test_an_escaped_word_is_still_found_in_the_line() -> None:
     finding = only(line('echo "$A" $"B"`'), Advice.COMMAND_SHELL)
     assert marked(finding) in finding.text
     assert finding.text[finding.start] == "$"
+
+
+def test_a_hook_for_a_shell_is_warned_of_too() -> None:
+    hook = "/bin/sh -c 'echo $KRON_JOB failed'"
+    finding = only(line("/bin/true", f' on_failure="{hook}"'), Advice.COMMAND_SHELL)
+    assert marked(finding) == "'echo"
+    assert finding.message == (
+        '"\'echo" is quoted as for a shell, but no shell reads this hook: it becomes an argument'
+    )
+    assert codes(line("/bin/true", f' shell=true on_failure="{hook}"')) == []
+    assert codes(line("/bin/true", " on_failure=https://example.org/?a=1&&b=$c")) == []
+
+
+def test_a_hook_of_the_defaults_is_marked_there_once() -> None:
+    jobs = "0 2 * * * name=a command=/bin/true\n0 3 * * * name=b command=/bin/true\n"
+    read = read_document(f'defaults: on_failure="page | logger"\n{jobs}'.encode(), PATH)
+    (finding,) = advise([read], now=NOW, host=None)
+    assert (finding.code, finding.line, marked(finding)) == (Advice.COMMAND_SHELL, 1, "|")
+
+
+def test_a_word_of_a_shell_is_not_looked_for_as_the_program_of_a_hook() -> None:
+    (finding,) = warnings(
+        line("/bin/true", ' on_failure="cd /srv"'), host=FakeHost({"/bin/true": PathKind.PROGRAM})
+    )
+    assert finding.code is Advice.COMMAND_SHELL

@@ -81,9 +81,13 @@ class Hooks(Frozen):
         hook: str = getattr(self, happening)
         return hook
 
+    def commands(self) -> list[tuple[str, str]]:
+        """The commands and URLs that are set, each by its field."""
+        return [(key, self.of(each)) for key, each in HOOK_FIELDS.items() if self.of(each)]
+
     def items(self) -> list[tuple[str, str]]:
         """What is set, each by its field, as a line has it."""
-        found = [(key, self.of(each)) for key, each in HOOK_FIELDS.items() if self.of(each)]
+        found = self.commands()
         if self.mail:
             sender = [("mail_from", self.mail.sender)] if self.mail.sender else []
             found += [("mail", ",".join(self.mail.to)), ("mail_on", self.mail.on), *sender]

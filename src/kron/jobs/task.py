@@ -7,7 +7,8 @@ from enum import StrEnum
 
 from kron.core.duration import SECOND_NS
 from kron.core.frozen import Frozen
-from kron.jobs.hooks import Hooks
+from kron.jobs.hooks import Hooks, is_url
+from kron.jobs.quoting import split_words
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """The search path for the program of a run whose environment has no PATH."""
@@ -131,3 +132,13 @@ class Task(Frozen):
     cgroup_limits: tuple[tuple[CgroupLimit, int], ...] = ()
     nice: int | None = None
     hooks: Hooks | None = None
+
+    def of_hook(self, hook: str) -> Task:
+        """What a hook that is a command does: like a run, but with another command."""
+        argv = (self.shell, "-c", hook) if self.shell else split_words(hook)
+        return self.replace(command=hook, argv=argv)
+
+    def of_hooks(self) -> list[tuple[str, Task]]:
+        """What each hook that is a command does, by its field."""
+        hooks = self.hooks.commands() if self.hooks else []
+        return [(key, self.of_hook(hook)) for key, hook in hooks if not is_url(hook)]

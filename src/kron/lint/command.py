@@ -1,4 +1,4 @@
-"""Commands that are written for a shell, although no shell reads them.
+"""Commands and hooks that are written for a shell, although no shell reads them.
 
 A false alarm costs more than a miss: many programs take stars, dollars and semicolons as arguments.
 So a word counts only if it is almost certainly meant for a shell. Words with spaces never count:
@@ -32,22 +32,28 @@ _BUILTINS = (
     *("source", "trap", "ulimit", "umask", "unset", "until", "while", "{", "("),
 )
 _FIX = "add shell=true to run the command with /bin/sh"
+_FIX_OF_HOOK = "name a script, or add shell=true for the command of the job and its hooks"
 
 
 def shell_remarks(task: Task) -> Iterator[Remark]:
-    """A remark about the first word that only a shell understands."""
+    """Of the command and each hook, a remark about the first word that only a shell understands."""
     if task.shell:
         return
-    found = _first(task.argv)
+    yield from _remarks("command=", task.argv, "command", _FIX)
+    for key, hook in task.of_hooks():
+        yield from _remarks(f"{key}=", hook.argv, "hook", _FIX_OF_HOOK)
+
+
+def _remarks(part: str, argv: tuple[str, ...], what: str, fix: str) -> Iterator[Remark]:
+    found = _first(argv)
     if found is None:
         return
-    word, what = found
-    becomes = "it is not a program" if word == task.argv[0] else "it becomes an argument"
-    message = f"{quoted(word)} is {what}, but no shell reads this command: {becomes}"
-    fix = _FIX
-    if _ASSIGNMENT.match(word) and word == task.argv[0]:
-        fix = f"write it as a field, env={clipped(without_secrets(word))}, or {_FIX}"
-    yield Remark(Advice.COMMAND_SHELL, "command=", message, fix, word)
+    word, meaning = found
+    becomes = "it is not a program" if word == argv[0] else "it becomes an argument"
+    message = f"{quoted(word)} is {meaning}, but no shell reads this {what}: {becomes}"
+    if _ASSIGNMENT.match(word) and word == argv[0]:
+        fix = f"write it as a field, env={clipped(without_secrets(word))}, or {fix}"
+    yield Remark(Advice.COMMAND_SHELL, part, message, fix, word)
 
 
 def is_shell_word(name: str) -> bool:

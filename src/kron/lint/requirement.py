@@ -14,8 +14,7 @@ from enum import StrEnum
 from functools import cache
 
 from kron.core.errors import quoted
-from kron.jobs.hooks import HOOK_FIELDS, SENDMAILS, Hooks, is_url
-from kron.jobs.quoting import split_words
+from kron.jobs.hooks import SENDMAILS, Hooks
 from kron.jobs.task import CLEAN_PATH, DEFAULT_PATH, JOURNAL_SOCKET, Destination, Task
 from kron.lint.command import is_shell_word
 from kron.lint.remark import Advice, Remark
@@ -105,10 +104,7 @@ class Requirements:
 
     def remarks(self, task: Task) -> Iterator[Remark]:
         """What a task needs and the host lacks. Numbers of accounts need not exist."""
-        is_shells_own = not task.shell and is_shell_word(task.argv[0])
-        if lack := None if is_shells_own else self._program(task):
-            part, within = ("shell=", "") if task.shell else ("command=", task.argv[0])
-            yield Remark(lack[0], part, *lack[1:], within)
+        yield from self._command("command=", task)
         for kind, advice in _ACCOUNTS.items():
             name: str = getattr(task, kind)
             if name and not name.isdigit() and not self._has_account(kind, name):
@@ -137,12 +133,17 @@ class Requirements:
             message = f"this host has no {' or '.join(SENDMAILS)}: no mail can be sent"
             fix = "install a mail server, or name a program with KRON_SENDMAIL"
             yield Remark(Advice.SENDMAIL_MISSING, "mail=", message, fix)
-        for key, happening in HOOK_FIELDS.items():
-            hook = hooks.of(happening)
-            if hook and not task.shell and not is_url(hook):
-                argv = split_words(hook)
-                if lack := self._program(task.replace(argv=argv)):
-                    yield Remark(lack[0], f"{key}=", *lack[1:], argv[0])
+        if not task.shell:  # it is looked for already
+            for key, hook in task.of_hooks():
+                yield from self._command(f"{key}=", hook)
+
+    def _command(self, part: str, task: Task) -> Iterator[Remark]:
+        if task.shell:
+            part, within = "shell=", ""
+        elif is_shell_word(within := task.argv[0]):
+            return  # another rule has a better message
+        if lack := self._program(task):
+            yield Remark(lack[0], part, *lack[1:], within)
 
     def _has_journal(self) -> bool:
         return self._look(JOURNAL_SOCKET) is not PathKind.MISSING

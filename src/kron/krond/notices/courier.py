@@ -17,7 +17,6 @@ from functools import partial
 from kron.core.duration import SECOND_NS, format_duration
 from kron.jobs.entry import Entry
 from kron.jobs.hooks import MailOn, is_url, site_of
-from kron.jobs.quoting import split_words
 from kron.jobs.task import Task
 from kron.krond.loop.poller import Poller
 from kron.krond.loop.timers import Timer, Timers
@@ -275,7 +274,7 @@ class Courier:
                 parcel.deadline = self._timers.after(LIMIT_NS, overdue)
             else:
                 facts = facts_of(parcel.notice, parcel.entry.name, output)
-                task = _hook_task(parcel.entry.task, parcel.hook)
+                task = parcel.entry.task.of_hook(parcel.hook)
                 self._start(parcel, task, facts, output.tail[-HOOK_BYTES:])
         except StartError as error:
             verdict = Verdict.LOST if error.for_good else Verdict.AGAIN
@@ -369,9 +368,3 @@ class Courier:
     def _again(self, parcel: Parcel) -> None:
         parcel.retry = None
         self._go()
-
-
-def _hook_task(task: Task, hook: str) -> Task:
-    """What a hook does: like a run of the job, but with another command."""
-    argv = (task.shell, "-c", hook) if task.shell else split_words(hook)
-    return task.replace(command=hook, argv=argv)
