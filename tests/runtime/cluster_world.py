@@ -21,6 +21,7 @@ from kron.engine.ledger import Ledger
 from kron.kube.client.client import Client
 from kron.kube.client.errors import SILENT, ApiError, no_answer
 from kron.kube.client.resources import Resource
+from kron.kube.client.server_clock import ServerClock
 from kron.kube.operator.metrics import Metrics
 from kron.kube.operator.operator import Operator
 from kron.kube.operator.settings import OperatorSettings
@@ -178,6 +179,7 @@ class Replica:
             lease_name=lease,
             lease_duration_s=LEASE_S,
             slack_s=SLACK_S,
+            peer="somewhere:80",
         )
         operator = Operator(
             settings,
@@ -186,13 +188,18 @@ class Replica:
             Metrics(),
             world.clock,
             self.timer,
+            ServerClock(world.clock),
+            world.outlive,
         )
         operator._election._renew_s = RENEW_S
+        self.instance = operator.instance
+        world.living.add(self.instance)
         self.task = world.loop.create_task(operator.run())
 
     def end(self, world: ClusterWorld) -> None:
         """Cut it off, and let what is left of it come to its end unheard."""
         self.line.is_cut = True
+        world.living.discard(self.instance)
         self.task.cancel()
         self.task.add_done_callback(lambda _: world.loop.stop())
         while not self.task.done():
@@ -218,6 +225,8 @@ class ClusterWorld(World):
         self._numbers = count()
         self._replicas: list[Replica] = []
         self._has_crashed = False
+        self.living: set[str] = set()
+        """The instances of the replicas that have not crashed."""
         self._late_s = LATE_S[life.seed % len(LATE_S)]
         kept = life.seed // len(LATE_S) % 2  # a Job that is deleted at once proves nothing
         for job in life.jobs:
@@ -236,7 +245,6 @@ class ClusterWorld(World):
             replica.end(self)
         self._replicas.clear()
         self.server.forget_watches()
-        self.server.objects["leases"].clear()  # as if it had run out meanwhile
 
     def live_until(self, monotonic_ns: int) -> None:
         while not self._has_crashed and self.clock.monotonic_ns() < monotonic_ns:
@@ -288,6 +296,11 @@ class ClusterWorld(World):
                 replica.line.is_cut = True
             self.loop.stop()
 
+    async def outlive(self, _: str, instance: str) -> None:
+        """Wait until a replica is dead, as one that is connected to it sees at once."""
+        while instance in self.living:
+            await asyncio.sleep(1.0)
+
     def arrive_later(self, request: Callable[[], Coroutine[Any, Any, object]]) -> None:
         """A request is on its way, whatever becomes of who sent it."""
 
@@ -307,7 +320,9 @@ class ClusterWorld(World):
         others = [
             other
             for other in map(read_run, self.server.objects["jobs"].values())
-            if other.kronjob == run.kronjob and not other.is_finished and other.name != run.name
+            if other.kronjob == run.kronjob
+            and not (other.is_finished or other.is_fence)
+            and other.name != run.name
         ]
         chosen_s = run.chosen_s or 0
         self.seen.began.append(

@@ -76,6 +76,13 @@ def survey(job: Job, ledger: Ledger, now_s: int, known: dict[int, Decision]) -> 
     return Survey(owed, tuple(examined_s), tuple(due), tuple(pending), tuple(lapsed))
 
 
+def chosen_between(job: Job, first_s: int, last_s: int) -> list[Decision]:
+    """The decisions whose chosen times are in [first_s, last_s], handled or not."""
+    nominals = nominals_between(job, first_s - job.trail_s, last_s + job.lead_s + 1)
+    decisions = (decide_at(job.schedule, job.identity, nominal_s) for nominal_s in nominals)
+    return [d for d in decisions if d.chosen_s is not None and first_s <= d.chosen_s <= last_s]
+
+
 def _bulk(job: Job, ledger: Ledger, now_s: int, low_s: int) -> SettleMany | None:
     """The overdue periods that are certainly not the latest, if they are too many to look at.
 

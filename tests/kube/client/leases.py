@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import json
 from typing import Any
+
+from aiohttp import web
 
 from tests.kube.client.server import FakeServer, Request, obj, stall, status
 
@@ -18,6 +21,8 @@ class LeaseServer(FakeServer):
         super().__init__(otherwise=self._answer)
         self.lease: dict[str, Any] | None = None
         self.version = 0
+        self.is_watched = False
+        """Watches show changes; else they are silent."""
         self.is_gone = False
         """Every request is refused."""
         self.is_silent = False
@@ -50,6 +55,25 @@ class LeaseServer(FakeServer):
         assert self.lease is not None
         spec = self.spec | {"holderIdentity": holder, "renewTime": f"{self.version}"} | more
         self.store(self.lease | {"spec": spec})
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        """Lists and watches are not among the requests that tests count."""
+        if request.path != PATH or request.method != "GET":
+            return await super()._handle(request)
+        items = [] if self.lease is None else [self.lease]
+        version = self.version
+        if "watch" not in request.query:
+            listed = {"metadata": {"resourceVersion": str(version)}, "items": items}
+            return web.json_response(listed)
+        answer = web.StreamResponse()
+        await answer.prepare(request)
+        while self.is_watched:
+            await asyncio.sleep(0.005)
+            if self.version != version and self.lease is not None:
+                version = self.version
+                event = {"type": "MODIFIED", "object": self.lease}
+                await answer.write(json.dumps(event).encode() + b"\n")
+        return await stall()(Request("", "", {}, {}, b"", 0), request)
 
     async def _answer(self, request: Request, connection: Any) -> Any:
         if self.is_silent:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from kron.kube.client.client import Client
-from kron.kube.client.election import Election, Lease
+from kron.kube.client.election import Election, Predecessor
+from kron.kube.client.lease import Holder, Lease
 from kron.testing.clock import FakeClock
 from kron.waking.clock import Clock
 from tests.kube.client.leases import LeaseServer
@@ -25,6 +26,7 @@ class Candidate:
     def __init__(self, client: Client, identity: str, clock: Clock, **durations: float) -> None:
         self.told: list[bool] = []
         self.troubles: list[str] = []
+        self.predecessors: list[Predecessor | None] = []
         self.is_leading = False
         self.ended_at_s = 0.0
         self.could_act_at_the_end = False
@@ -38,7 +40,7 @@ class Candidate:
             client,
             "ns",
             "lease",
-            identity,
+            Holder(identity, f"{identity}-1"),
             clock=clock,
             observe=self.told.append,
             observe_trouble=self.troubles.append,
@@ -50,7 +52,11 @@ class Candidate:
         self.task: asyncio.Task[None] | None = None
 
     def start(self, lead: Callable[[], Awaitable[None]] | None = None) -> None:
-        self.task = asyncio.create_task(self.election.run(lead or self.lead))
+        async def follow(predecessor: Predecessor | None) -> None:
+            self.predecessors.append(predecessor)
+            await (lead or self.lead)()
+
+        self.task = asyncio.create_task(self.election.run(follow))
 
     async def lead(self) -> None:
         self.is_leading = True
@@ -589,6 +595,6 @@ def test_a_lead_that_will_not_end_is_waited_for_and_never_runs_twice() -> None:
 def test_a_lease_of_any_shape_is_nobodys_and_can_be_held(obj: dict[str, Any]) -> None:
     lease = Lease(obj)
     assert (lease.holder, lease.count("leaseDurationSeconds")) == ("", 0)
-    spec = lease.held("one", 0.3, 0)["spec"]
+    spec = lease.held(Holder("one", "one-1"), 0.3, 0)["spec"]
     assert (spec["holderIdentity"], spec["leaseDurationSeconds"]) == ("one", 1)
     assert spec["leaseTransitions"] == 1

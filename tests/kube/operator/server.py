@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 from kron.kube.client.client import Client
 from kron.kube.client.errors import SILENT, ApiError, no_answer
 from kron.kube.client.resources import Resource
+from kron.kube.client.server_clock import ServerClock
 from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.metrics import Metrics
 from kron.kube.operator.operator import Operator
@@ -87,6 +88,7 @@ class Server:
         self._watches: dict[str, list[asyncio.Queue[tuple[str, Object] | None]]] = {
             "kronjobs": [],
             "jobs": [],
+            "leases": [],
         }
 
     # What tests do
@@ -179,6 +181,10 @@ class Server:
         change = json.loads(json.dumps(body))
         obj = copied(self._find(resource, name))
         self._check(obj, change["metadata"])
+        if resource.plural == "jobs":  # a run is fenced off
+            obj["metadata"].setdefault("annotations", {}).update(change["metadata"]["annotations"])
+            obj["spec"] |= change["spec"]
+            return self._store(resource.plural, obj)
         # A merge patch: what is null goes.
         status = obj.get("status", {}) | change["status"]
         obj["status"] = {key: value for key, value in status.items() if value is not None}
@@ -242,6 +248,7 @@ class Replica:
             self.metrics,
             self.clock,
             timer,
+            ServerClock(self.clock),
         )
         self.server = server
         self.task: asyncio.Task[None] | None = None
@@ -249,7 +256,7 @@ class Replica:
     async def start(self) -> None:
         """Run until it leads."""
         self.task = asyncio.create_task(self.operator.run())
-        await until(lambda: self.operator._enrolment.is_leading)
+        await until(lambda: self.operator._enrolment.takes_up)
 
     async def stop(self) -> None:
         """It must have gone on until now."""

@@ -48,11 +48,14 @@ class Client(AbstractAsyncContextManager["Client"]):
         *,
         user_agent: str,
         observe: Callable[[str, str, int], None] = lambda *_: None,
+        observe_date: Callable[[str, float], None] = lambda *_: None,
         limit: int = 128,
     ) -> None:
         self.access = access
         self._sessions = Sessions(access, user_agent)
         self._observe = observe
+        self._observe_date = observe_date
+        """Told the Date of each answer, and how long that answer took."""
         self._slots = asyncio.Semaphore(limit)
 
     async def __aexit__(self, *_: object) -> None:
@@ -123,14 +126,14 @@ class Client(AbstractAsyncContextManager["Client"]):
         await self._object("delete", resource, resource.path(namespace, name), body)
 
     async def pages(
-        self, resource: Resource, namespace: str | None, *, selector: str = ""
+        self, resource: Resource, namespace: str | None, *, selector: str = "", fields: str = ""
     ) -> AsyncGenerator[tuple[list[Object], str], None]:
         """All objects as of one version, page by page, each page with that version.
 
         The server keeps the version for some minutes: then the next page is an ApiError 410.
         """
         path = resource.path(namespace)
-        query = f"&limit={_PAGE}{_selected(selector)}"
+        query = f"&limit={_PAGE}{_selected(selector, fields)}"
         token = ""
         while True:
             words = f"{query}&continue={escaped(token)}" if token else query
@@ -147,18 +150,22 @@ class Client(AbstractAsyncContextManager["Client"]):
         version: str,
         *,
         selector: str = "",
+        fields: str = "",
         timeout_s: int,
         silence_s: float,
+        opened: Callable[[], None] = lambda: None,
     ) -> AsyncGenerator[tuple[str, Object], None]:
         """What happens after `version`, from one watch: the type of each event, and its object.
 
-        The server ends the watch after `timeout_s` at the latest. A bookmark has only a version.
+        `opened` is called when the server has accepted the watch. It ends the watch after
+        `timeout_s` at the latest. A bookmark has only a version.
         An ERROR event is raised as an ApiError, and so is a silence of `silence_s`.
         """
         what = f"watch {resource.plural}"
         url = (
-            f"{resource.path(namespace)}?watch=1&allowWatchBookmarks=true{_selected(selector)}"
+            f"{resource.path(namespace)}?watch=1&allowWatchBookmarks=true"
             f"&resourceVersion={escaped(version)}&timeoutSeconds={timeout_s}"
+            f"{_selected(selector, fields)}"
         )
         timeout = aiohttp.ClientTimeout(
             total=None, sock_connect=min(silence_s, _CONNECT_S), sock_read=silence_s
@@ -166,6 +173,7 @@ class Client(AbstractAsyncContextManager["Client"]):
         lines = _Lines(what)
         try:
             async with self._answer("watch", resource, url, timeout=timeout) as answer:
+                opened()
                 while data := await answer.content.readany():
                     for line in lines.feed(data):
                         yield _event(what, line)
@@ -228,6 +236,8 @@ class Client(AbstractAsyncContextManager["Client"]):
             session = await self._sessions.current()
             headers = {**session.headers, "Accept": accept, "Content-Type": content_type}
             is_answered = False
+            loop = asyncio.get_running_loop()
+            began_s = loop.time()
             try:
                 async with session.connections.request(
                     _WRITES.get(verb, "GET"),
@@ -240,6 +250,7 @@ class Client(AbstractAsyncContextManager["Client"]):
                 ) as answer:
                     status, is_answered = answer.status, True
                     self._observe(verb, resource.plural, status)
+                    self._observe_date(answer.headers.get("Date", ""), loop.time() - began_s)
                     if status < 300:
                         yield answer
                         return
@@ -254,8 +265,9 @@ class Client(AbstractAsyncContextManager["Client"]):
             session.is_refused = True
 
 
-def _selected(selector: str) -> str:
-    return f"&labelSelector={escaped(selector)}" if selector else ""
+def _selected(selector: str, fields: str) -> str:
+    words = f"&labelSelector={escaped(selector)}" if selector else ""
+    return f"{words}&fieldSelector={escaped(fields)}" if fields else words
 
 
 def _why(error: Exception) -> str:

@@ -2,26 +2,29 @@
 
 Time is measured only on our own clock, which cannot be set and goes on while the host sleeps. We
 may act until `deadline_s` after the last successful renewal, counted from before it was sent.
-Another replica takes over when it has seen the lease unchanged for `duration_s`, which is longer.
-So two act at once only if a clock is badly wrong. The times in a lease are for people, because the
-clocks of other machines may be wrong. The identity must be unique to the process: a lease with our
-identity counts as our own.
+Another replica takes over when it has seen the lease unchanged for `duration_s`, which is longer,
+or when it is certain that the process of the holder is dead (`vigil`). So two act at once only if a
+clock is badly wrong. The times in a lease are for people, because the clocks of other machines may
+be wrong. The identity must be unique to one process at a time: a lease with our identity counts as
+our own.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from math import ceil
 from random import random
 
 from kron.core.duration import SECOND_NS
+from kron.core.errors import KronError
 from kron.core.frozen import Frozen
-from kron.core.instant import to_text
-from kron.kube.api_object import Object, integer, member, text
+from kron.core.instant import from_text
+from kron.kube.api_object import Object
 from kron.kube.client.client import Client
 from kron.kube.client.errors import CONFLICT, NOT_FOUND, ApiError
+from kron.kube.client.lease import Holder, Lease
+from kron.kube.client.reflector import Key, Reflector
 from kron.kube.client.resources import LEASES
 from kron.waking.clock import Clock
 
@@ -29,51 +32,22 @@ _RELEASE_S = 2.0
 _SHORTEST_REQUEST_S = 0.05
 _LONGEST_FOREIGN_S = 60.0
 """The longest duration that is accepted from the lease of another."""
-_MOST_COUNT = 2**31 - 1
+_WATCHED = 5
+"""How many times as long we wait for the lease while a watch shows its changes."""
 
 
-class Lease(Frozen):
-    """A lease as the API server has it. Values that make no sense count as missing."""
+class Predecessor(Frozen):
+    """The leader before: another replica, or this one in an earlier term."""
 
-    obj: Object
-
-    @property
-    def spec(self) -> Object:
-        return member(self.obj, "spec")
-
-    @property
-    def holder(self) -> str:
-        """Who holds it, or ''."""
-        return text(self.spec, "holderIdentity")
-
-    def count(self, name: str) -> int:
-        """A number in its spec, within the API's bounds; 0 if it is missing."""
-        return min(max(0, integer(self.spec, name)), _MOST_COUNT)
-
-    def held(self, identity: str, duration_s: float, now_ns: int) -> Object:
-        """The object with which `identity` takes the lease, or renews its own."""
-        now = _time(now_ns)
-        is_ours = self.holder == identity
-        return self._changed(
-            holderIdentity=identity,
-            leaseDurationSeconds=max(1, ceil(duration_s)),  # the server refuses 0
-            acquireTime=(is_ours and text(self.spec, "acquireTime")) or now,
-            renewTime=now,
-            leaseTransitions=min(self.count("leaseTransitions") + (not is_ours), _MOST_COUNT),
-        )
-
-    def given_back(self, now_ns: int) -> Object:
-        """The object with which its holder gives it up."""
-        return self._changed(holderIdentity="", leaseDurationSeconds=1, renewTime=_time(now_ns))
-
-    def _changed(self, **values: str | int) -> Object:
-        return {**self.obj, "spec": {**self.spec, **values}}
+    last_word_s: int
+    """When it was last heard of, by our clock."""
+    handover: Object | None
+    """What it left for the next one; None if it did not end well."""
 
 
-def _time(now_ns: int) -> str:
-    """With microseconds, as leases have them."""
-    seconds, ns = divmod(now_ns, SECOND_NS)
-    return to_text(seconds).removesuffix("Z") + f".{ns // 1000:06}Z"
+Lead = Callable[[Predecessor | None], Awaitable[None]]
+Vigil = Callable[[str, str], Awaitable[None]]
+"""Returns when the process with that address and instance is certainly dead."""
 
 
 class Election:
@@ -82,7 +56,7 @@ class Election:
         client: Client,
         namespace: str,
         name: str,
-        identity: str,
+        holder: Holder,
         *,
         clock: Clock,
         duration_s: float = 15,
@@ -91,13 +65,16 @@ class Election:
         renew_s: float = 2,
         observe: Callable[[bool], None],
         observe_trouble: Callable[[str], None],
+        why_not: Callable[[], str] = lambda: "",
+        handover: Callable[[], Mapping[str, object] | None] = lambda: None,
+        vigil: Vigil | None = None,
     ) -> None:
-        assert identity, "a lease without an identity has no holder"
+        assert holder.identity, "a lease without an identity has no holder"
         assert renew_s < deadline_s < duration_s, "renew, then stop acting, then others take over"
         self._client = client
         self._namespace = namespace
         self._name = name
-        self._identity = identity
+        self._holder = holder
         self._clock = clock
         self._duration_s = duration_s
         self._deadline_s = deadline_s
@@ -105,6 +82,11 @@ class Election:
         self._renew_s = renew_s
         self._observe = observe
         self._observe_trouble = observe_trouble
+        self._why_not = why_not
+        """Why this replica must not lead, whoever does; '' if it may."""
+        self._handover = handover
+        """What is left for the next leader, once `lead` has ended."""
+        self._vigil = vigil
         self._trouble = ""
         """Why the lease cannot be read or written at present, or ''."""
         self._held_until_ns: int | None = None
@@ -117,30 +99,98 @@ class Election:
         self._seen: object = None
         """The spec of the lease when it last changed, and when we saw that."""
         self._seen_ns = 0
+        self._dead = ""
+        """The instance of a holder that is dead."""
+        self._predecessor: Predecessor | None = None
+        self._woken = asyncio.Event()
+        """Set when there may be a chance to get the lease."""
+        self._watching: asyncio.Future[None] | None = None
+        self._reflector = Reflector(
+            client,
+            LEASES,
+            namespace,
+            _Watched(self),
+            fields=f"metadata.name={name}",
+            observe_failure=lambda _: None,  # then the lease is read every second
+        )
 
     def may_act(self) -> bool:
         """Whether the lease is ours now. Ask before every write."""
         return self._left_s() > 0
 
-    async def run(self, lead: Callable[[], Awaitable[None]]) -> None:
+    async def run(self, lead: Lead) -> None:
         """Wait for the lease and run `lead` while we hold it, again and again.
 
         When the lease is lost, `lead` is cancelled and awaited. If `lead` returns, the lease is
         given back and waited for again. If it raises an error, the election ends.
         """
-        while True:
-            try:
-                while not await self._attempt(self._deadline_s / 2):
-                    # Jitter: two that wait for one lease should not always ask at the same moment.
-                    await asyncio.sleep(self._retry_s * (0.8 + 0.2 * random()))  # noqa: S311
-                await self._lead(lead)
-            finally:
-                await self._give_back()
-            await asyncio.sleep(self._retry_s)
+        self._watching = asyncio.ensure_future(self._reflector.run())
+        try:
+            while True:
+                try:
+                    await self._win()
+                    await self._lead(lead)
+                finally:
+                    await self._give_back()
+                await asyncio.sleep(self._retry_s)
+        finally:
+            self._watching.cancel()
 
-    async def _lead(self, lead: Callable[[], Awaitable[None]]) -> None:
+    def saw(self, lease: Lease) -> None:
+        """The API server has this lease."""
+        if self._held_until_ns is not None:
+            return  # our own, or we hear of it when we renew it
+        before, self._others = self._others, lease
+        if self._seen != lease.spec:
+            self._seen, self._seen_ns = lease.spec, self._clock.boot_ns()
+        if not lease.holder or before is None or before.instance != lease.instance:
+            self._woken.set()
+
+    async def _win(self) -> None:
+        """Try until the lease is ours."""
+        vigil: asyncio.Future[None] | None = None
+        watched_over = ("", "")
+        try:
+            while not await self._attempt(self._deadline_s / 2):
+                known = self._others
+                holder = (known.peer, known.instance) if known and known.holder else ("", "")
+                if holder != watched_over:
+                    if vigil is not None:
+                        vigil.cancel()
+                    vigil, watched_over = self._keep_vigil(*holder), holder
+                await self._wait()
+        finally:
+            if vigil is not None:
+                vigil.cancel()
+
+    def _keep_vigil(self, peer: str, instance: str) -> asyncio.Future[None] | None:
+        if self._vigil is None or not peer or not instance:
+            return None
+
+        async def watch_over(vigil: Vigil) -> None:
+            await vigil(peer, instance)
+            self._dead = instance
+            self._woken.set()
+
+        return asyncio.ensure_future(watch_over(self._vigil))
+
+    async def _wait(self) -> None:
+        """Wait until there may be a chance, or it is time to look."""
+        # Jitter: two that wait for one lease should not always ask at the same moment.
+        wait_s = self._retry_s * (0.8 + 0.2 * random())  # noqa: S311
+        known = self._others
+        if self._reflector.synced.is_set() and known is not None and known.holder:
+            wait_s = min(wait_s * _WATCHED, max(wait_s, self._runs_out_s(known)))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(wait_s):
+                await self._woken.wait()
+        self._woken.clear()
+        if self._watching is not None and self._watching.done():
+            self._watching.result()  # it ends by a bug only
+
+    async def _lead(self, lead: Lead) -> None:
         """Run `lead` and renew the lease until one of them ends."""
-        leading = asyncio.ensure_future(lead())
+        leading = asyncio.ensure_future(lead(self._predecessor))
         self._observe(True)
         try:
             wait_s = self._renew_s
@@ -152,7 +202,7 @@ class Election:
                 # If a request hangs, half of the time is left for another.
                 is_ours = await self._attempt(max(left_s / 2, min(left_s, _SHORTEST_REQUEST_S)))
                 if self._held_until_ns is None:
-                    break  # another replica has it
+                    break  # another replica has it, or should
                 wait_s = self._renew_s if is_ours else min(self._renew_s, self._retry_s) / 2
         finally:
             await self._end(leading)
@@ -176,16 +226,21 @@ class Election:
 
     async def _attempt(self, timeout_s: float) -> bool:
         """Try to take or renew the lease, within `timeout_s`; whether it is ours now."""
+        trouble = self._why_not()
+        is_ours = False
         try:
             async with asyncio.timeout(timeout_s):
-                is_ours = await self._take(timeout_s)
+                if trouble:
+                    self._held_until_ns = None
+                    await self._read(timeout_s)  # its answer may show that the trouble is over
+                else:
+                    is_ours = await self._take(timeout_s)
         except (ApiError, TimeoutError) as error:
             self._lease = None
-            before, self._trouble = self._trouble, str(error) or "no answer in time"
-            if self._trouble != before:  # once, although the lease is tried every second
-                self._observe_trouble(self._trouble)
-            return False
-        self._trouble = ""
+            trouble = str(error) or "no answer in time"
+        before, self._trouble = self._trouble, trouble
+        if trouble and trouble != before:  # once, although the lease is tried every second
+            self._observe_trouble(trouble)
         return is_ours
 
     async def _take(self, timeout_s: float) -> bool:
@@ -199,7 +254,7 @@ class Election:
         began_ns = self._clock.boot_ns()
         was_held, self._may_hold = self._may_hold, True
         try:
-            lease = await self._write(lease, timeout_s)
+            written = await self._write(lease, timeout_s)
         except ApiError as error:
             is_changed = error.status == CONFLICT or (
                 error.status == NOT_FOUND and lease is not None
@@ -210,7 +265,9 @@ class Election:
             self._lease = None  # another client has changed it: read it again
             self._may_hold = was_held
             return False
-        self._lease = lease
+        if self._held_until_ns is None:
+            self._predecessor = None if known is None else self._predecessor_of(known)
+        self._lease = written
         self._seen = self._others = None
         self._held_until_ns = began_ns + round(self._deadline_s * SECOND_NS)
         return True
@@ -229,26 +286,40 @@ class Election:
         return lease
 
     def _is_free(self, lease: Lease) -> bool:
-        """Whether we may take the lease: it is ours, has no holder, or we saw it run out."""
-        if lease.holder in ("", self._identity):
+        """Whether we may take the lease: it is ours, has no living holder, or we saw it run out."""
+        if lease.holder in ("", self._holder.identity):
             return True
+        is_dead = bool(self._dead) and lease.instance == self._dead
+        return is_dead or self._runs_out_s(lease) <= 0
+
+    def _runs_out_s(self, lease: Lease) -> float:
+        """How long we must see the lease of another unchanged before we may take it."""
         duration_s = lease.count("leaseDurationSeconds") or self._duration_s
-        duration_s = min(duration_s, _LONGEST_FOREIGN_S)
-        return self._clock.boot_ns() - self._seen_ns >= duration_s * SECOND_NS
+        seen_s = (self._clock.boot_ns() - self._seen_ns) / SECOND_NS
+        return min(duration_s, _LONGEST_FOREIGN_S) - seen_s
+
+    def _predecessor_of(self, lease: Lease) -> Predecessor:
+        now_s = self._clock.now_ns() // SECOND_NS
+        silent_s = (self._clock.boot_ns() - self._seen_ns) // SECOND_NS if self._seen else 0
+        last_word_s = now_s - silent_s
+        with suppress(KronError):
+            last_word_s = min(last_word_s, from_text(lease.renewed))
+        return Predecessor(last_word_s, lease.handover)
 
     async def _write(self, lease: Lease | None, timeout_s: float) -> Lease:
         """Create the lease, or write our name into it unless another client has changed it."""
         now_ns = self._clock.now_ns()
         if lease is not None:
-            body = lease.held(self._identity, self._duration_s, now_ns)
+            body = lease.held(self._holder, self._duration_s, now_ns)
             return Lease(await self._replace(body, timeout_s))
         new: Object = {
             "apiVersion": "coordination.k8s.io/v1",
             "kind": "Lease",
             "metadata": {"namespace": self._namespace, "name": self._name},
-            "spec": {"holderIdentity": self._identity},  # so that its first holder is no transition
+            # So that its first holder is no transition.
+            "spec": {"holderIdentity": self._holder.identity},
         }
-        body = Lease(new).held(self._identity, self._duration_s, now_ns)
+        body = Lease(new).held(self._holder, self._duration_s, now_ns)
         return Lease(await self._client.create(LEASES, self._namespace, body, timeout_s=timeout_s))
 
     async def _replace(self, body: Object, timeout_s: float) -> Object:
@@ -267,10 +338,11 @@ class Election:
             async with asyncio.timeout(_RELEASE_S):
                 for _ in range(2):  # a renewal whose answer was lost may have changed the version
                     lease = lease or await self._read(_RELEASE_S)
-                    if lease is None or lease.holder != self._identity:
+                    if lease is None or lease.holder != self._holder.identity:
                         return
+                    body = lease.given_back(self._clock.now_ns(), self._handover())
                     try:
-                        await self._replace(lease.given_back(self._clock.now_ns()), _RELEASE_S)
+                        await self._replace(body, _RELEASE_S)
                         return
                     except ApiError as error:
                         if error.status != CONFLICT:
@@ -282,3 +354,22 @@ class Election:
         if self._held_until_ns is None:
             return 0.0
         return (self._held_until_ns - self._clock.boot_ns()) / SECOND_NS
+
+
+class _Watched:
+    """Where the watch on the lease leads to."""
+
+    def __init__(self, election: Election) -> None:
+        self._election = election
+
+    def put(self, obj: Object) -> None:
+        self._election.saw(Lease(obj))
+
+    def drop(self, obj: Object) -> None:
+        """Its holder still acts, and is known."""
+
+    def keep(self, names: set[Key], namespace: str | None) -> None:
+        """The lease is read again before anything is done."""
+
+    def restored(self) -> None:
+        """The lease is read again before anything is done."""

@@ -83,17 +83,23 @@ class Reflector:
         sink: Sink,
         *,
         selector: str = "",
+        fields: str = "",
         silence_s: float = 120,
         observe_failure: Callable[[ApiError], None],
         backoff: Backoff | None = None,
     ) -> None:
         self.synced = asyncio.Event()
         """Set once the sink has had a complete list."""
+        self.trouble: ApiError | None = None
+        """Why it does not keep the sink up to date at present."""
+        self.resource = resource
+        self.namespace = namespace
+        self.newest = ""
+        """The newest version of an object that the sink has seen, even if that was deleted."""
         self._client = client
-        self._resource = resource
-        self._namespace = namespace
         self._sink = sink
         self._selector = selector
+        self._fields = fields
         self._silence_s = silence_s
         self._observe_failure = observe_failure
         """Not called when the API server ends a watch, as it does after some minutes."""
@@ -111,6 +117,10 @@ class Reflector:
         """The version of the last list. A watch that is behind it reports old news."""
         self._failures = 0
 
+    def has_reached(self, version: str) -> bool:
+        """Whether the sink has everything up to this version."""
+        return bool(self._latest) and not is_newer(version, self._latest)
+
     async def run(self) -> None:
         """List, watch and resume, until it is cancelled."""
         while True:
@@ -120,6 +130,7 @@ class Reflector:
                 wait_s = await self._watch()
             except ApiError as error:
                 wait_s = self._after(error)
+                self.trouble = error
                 self._observe_failure(error)
             await asyncio.sleep(wait_s)
 
@@ -136,7 +147,9 @@ class Reflector:
             self._watched.clear()
             listed: set[Key] = set()
             version = ""
-            pages = self._client.pages(self._resource, self._namespace, selector=self._selector)
+            pages = self._client.pages(
+                self.resource, self.namespace, selector=self._selector, fields=self._fields
+            )
             async with aclosing(pages):
                 async for items, at_version in pages:
                     if not (is_watched or version) and is_older(at_version, self._latest):
@@ -153,7 +166,7 @@ class Reflector:
             self._floor = version
             if not is_watched:  # beside a watch, the list does not prove that the storage is older
                 self._latest = version
-            self._sink.keep(set(self._versions), self._namespace)
+            self._sink.keep(set(self._versions), self.namespace)
             self.synced.set()
             return version
 
@@ -169,7 +182,15 @@ class Reflector:
         # Without a watch the list is right even if its versions are lower than the known ones: the
         # server's storage was restored from a backup.
         self._versions[key] = version
+        self._shown(version)
         self._sink.put(obj)
+
+    def _is_well(self) -> None:
+        self.trouble = None
+
+    def _shown(self, version: str) -> None:
+        if not self.newest or is_newer(version, self.newest):
+            self.newest = version
 
     async def _watch(self) -> float:
         """Follow one watch to its end; how long to wait before the next."""
@@ -177,12 +198,14 @@ class Reflector:
         began_s = loop.time()
         has_events = False
         events = self._client.events(
-            self._resource,
-            self._namespace,
+            self.resource,
+            self.namespace,
             self._version,
             selector=self._selector,
+            fields=self._fields,
             timeout_s=int(_WATCH_S * (1 + random())),  # noqa: S311
             silence_s=self._silence_s,
+            opened=self._is_well,
         )
         try:
             async with aclosing(events):
@@ -213,6 +236,7 @@ class Reflector:
             return
         if self._listing.locked():
             self._watched[key] = version
+        self._shown(version)
         if kind == "DELETED":
             self._versions.pop(key, None)
             self._sink.drop(obj)
@@ -240,7 +264,7 @@ class Reflector:
         raise self._malformed()
 
     def _malformed(self) -> ApiError:
-        return malformed(f"watch {self._resource.plural}", "an object has no name or no version")
+        return malformed(f"watch {self.resource.plural}", "an object has no name or no version")
 
 
 def is_newer(version: str, than: str) -> bool:

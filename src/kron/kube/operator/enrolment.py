@@ -50,10 +50,12 @@ class ClusterEnrolment:
         clock: Clock,
         may_act: Callable[[], bool],
     ) -> None:
-        self.is_leading = False
-        """Whether our ledgers count. The API server's may be older."""
         self.takes_up = False
         """Whether anything new is begun. A leader that stops leading still ends what it began."""
+        self.take: Callable[[ClusterMember, int], None] = self.take_up
+        """Takes up a member that is not ours yet, once it is certain what is known of it."""
+        self.awake_since_s: int | None = None
+        """Since when somebody has looked after what is taken up now; None: nobody has."""
         self.wake = asyncio.Event()
         """Set when the operator may have to wake at another time."""
         self._roster = roster
@@ -109,19 +111,24 @@ class ClusterEnrolment:
 
     def reset(self) -> None:
         """Forget what a leader had in mind: from now on the API server's ledgers count."""
-        self.is_leading = False
         for member in self._roster:
+            member.is_ours = False
             member.load(member.stored.ledger)
             member.trouble = trouble_of(member.stored)
             member.pending.clear()
             member.doubts.clear()
             self._scheduler.queue.put(member, None)
 
-    def take_up(self, member: ClusterMember) -> None:
-        """Begin to act for a member: find out what became of its runs, and step it."""
-        now_ns = self._clock.now_ns()
+    def take_up(self, member: ClusterMember, now_ns: int) -> None:
+        """Act for a member: find out what became of its runs, and step it."""
         is_new = member.ledger is None
-        self._doubts.taken_up(member)
+        if not member.is_ours:
+            member.is_ours = True
+            self._doubts.taken_up(member)
+            if member.invalid:
+                self.tell_invalid(member)
+            if self.awake_since_s is not None and not is_new:
+                member.was_awake(self.awake_since_s)
         if not is_new:
             self._scheduler.recover([(member, member.sightings())], now_ns)
         self._scheduler.step([member], now_ns)
@@ -130,7 +137,8 @@ class ClusterEnrolment:
 
     def _take_up(self, member: ClusterMember) -> None:
         if self.takes_up and self._may_act():
-            self.take_up(member)
+            take = self.take_up if member.is_ours else self.take
+            take(member, self._clock.now_ns())
             self.wake.set()
 
     def _see_status(self, member: ClusterMember, obj: Object) -> bool:
@@ -153,9 +161,9 @@ class ClusterEnrolment:
             )
             status = Status()
         by_another = member.see_status(status)
-        if not self.is_leading:
+        if not member.is_ours:
             member.trouble = trouble_of(status)
-        if not self.is_leading or member.ledger is None:
+        if not member.is_ours or member.ledger is None:
             member.load(status.ledger)
         elif status.ledger is None:  # removed or unreadable: write ours back
             self._statuses.touch(member, TIDY_DELAY_S)
@@ -174,14 +182,14 @@ class ClusterEnrolment:
         before = member.kronjob
         member.edited(before.schedule if before else None, kronjob.schedule if kronjob else None)
         member.kronjob = kronjob
-        if member.invalid and self.is_leading:
+        if member.invalid and member.is_ours:
             self.tell_invalid(member)
 
     def _reconfigure(self, member: ClusterMember, obj: Object) -> None:
         before = member.kronjob
         self._configure(member, obj)
         after = member.kronjob
-        if not self.is_leading:
+        if not member.is_ours:
             return
         if member.metadata.is_deleting:
             self._scheduler.give_up(member, DELETED)
@@ -223,7 +231,6 @@ class Jobs:
         outcomes: Outcomes,
         cleanup: JobCleanup,
         fences: Fences,
-        enrolment: ClusterEnrolment,
     ) -> None:
         self._roster = roster
         self._starter = starter
@@ -231,13 +238,14 @@ class Jobs:
         self._outcomes = outcomes
         self._cleanup = cleanup
         self._fences = fences
-        self._enrolment = enrolment
 
     def put(self, obj: Object) -> None:
         run = read_run(obj)
         if run.is_fence:
             self._fences.put(run)
-            return
+            if not run.pods:
+                self._changed(self._roster.drop_run(run))
+                return
         first_uid = self._roster.earlier(run)
         member = self._roster.put_run(run)
         if member is not None and first_uid:
@@ -258,7 +266,7 @@ class Jobs:
         """The API server's storage was restored. Jobs are taken as they are listed."""
 
     def _changed(self, member: ClusterMember | None) -> None:
-        if member is None or not self._enrolment.is_leading:
+        if member is None or not member.is_ours:
             return
         self._starter.wake(member)
         for run in member.sightings():

@@ -12,6 +12,7 @@ from kron.kube.resource.kronjob import KronJob, Metadata
 from kron.kube.resource.run import JobRun
 from kron.kube.resource.status import MOST_ACTIVE, MOST_UNANSWERED, ActiveRun, Status
 from kron.runtime.tracked import TrackedJob
+from kron.waking.queue import AT_ONCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class ClusterMember(TrackedJob[PendingJob]):
         "frozen",
         "invalid",
         "is_gone",
+        "is_ours",
         "kronjob",
         "metadata",
         "runs",
@@ -53,6 +55,9 @@ class ClusterMember(TrackedJob[PendingJob]):
         """Why its last run could not be made, or cannot yet."""
         self.doubts: dict[int, float] = {}
         """The nominal instants of doubtful periods, and until when each is; see `Doubts`."""
+        self.is_ours = False
+        """Whether this leader has taken it up: then our ledger counts, and the API server's may be
+        older."""
         self.is_gone = False
         """It was deleted. A new KronJob of the same name is another member."""
 
@@ -93,10 +98,15 @@ class ClusterMember(TrackedJob[PendingJob]):
         return status.ledger is not None and status.ledger not in ours
 
     def may_lose(self, run: JobRun) -> bool:
-        """Whether this Job may be deleted.
+        """Whether this Job may be deleted: while a request for it may arrive, its name has to be
+        taken."""
+        is_doubtful = bool(run.period) and from_text(run.period) in self.doubts
+        return not is_doubtful and self.has_stored(run)
 
-        Until the stored status says that its period has run, nothing else proves it. And while a
-        request for it may still arrive, nothing else refuses that.
+    def has_stored(self, run: JobRun) -> bool:
+        """Whether its stored status says that the period of this Job has run.
+
+        Until it does, the Job must not end before its time: nothing else proves that it ran.
         """
         if not run.period:
             return True
@@ -104,7 +114,6 @@ class ClusterMember(TrackedJob[PendingJob]):
         nominal_s = from_text(run.period)
         return (
             ledger is not None
-            and nominal_s not in self.doubts
             and ledger.is_handled(nominal_s)
             and all(intent.nominal_s != nominal_s for intent in ledger.starting)
         )
@@ -122,6 +131,13 @@ class ClusterMember(TrackedJob[PendingJob]):
                 evidence = Evidence.ENDED if run.is_finished else Evidence.ALIVE
                 found.append(Sighting(run.name, nominal_s, run.chosen_s, evidence))
         return found
+
+    def first_look_s(self) -> int | None:
+        """When a new leader has to look at it; None if it can wait for its turn."""
+        stored = self.stored
+        is_edited = stored.generation != self.metadata.generation
+        is_starting = self.ledger is not None and bool(self.ledger.starting)
+        return AT_ONCE if is_edited or is_starting else stored.next_chosen_s
 
     def status(self, now_s: int) -> Status:
         if self.frozen:

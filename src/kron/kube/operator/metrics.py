@@ -20,7 +20,8 @@ class Metrics:
         self.is_leader = False
         self.watch_restarts: Counter[str] = Counter()
         self.events_dropped = 0
-        self.gauges: dict[str, tuple[str, Callable[[], int]]] = {
+        self.failing_watches: Callable[[], Mapping[tuple[str, str], int]] = dict
+        self.gauges: dict[str, tuple[str, Callable[[], float]]] = {
             "kron_leader": ("Whether this replica leads.", lambda: int(self.is_leader)),
         }
         """By name: what they say, and how to get them."""
@@ -71,6 +72,15 @@ class Metrics:
             "Events that were not sent, because there were too many or the API server refused.",
             {"": self.events_dropped},
         )
+        yield from _family(
+            "kron_watch_failing",
+            "Whether a watch fails at present, by resource and namespace (empty: all).",
+            {
+                f'resource="{resource}",namespace="{namespace}"': failing
+                for (resource, namespace), failing in self.failing_watches().items()
+            },
+            kind="gauge",
+        )
         for name, (description, value) in self.gauges.items():
             yield from _family(name, description, {"": value()}, kind="gauge")
 
@@ -87,7 +97,7 @@ class Metrics:
 
 
 def _family(
-    name: str, description: str, values: Mapping[str, int], kind: str = "counter"
+    name: str, description: str, values: Mapping[str, float], kind: str = "counter"
 ) -> Iterator[str]:
     yield f"# HELP {name} {description}"
     yield f"# TYPE {name} {kind}"

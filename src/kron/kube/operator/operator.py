@@ -9,20 +9,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from functools import partial
-from itertools import count
+from secrets import token_hex
 
 import kron
 from kron.core.duration import SECOND_NS
 from kron.kube.api_object import Object
 from kron.kube.client.client import Client
-from kron.kube.client.election import Election
-from kron.kube.client.errors import ApiError, retry_delay_s
+from kron.kube.client.election import Election, Predecessor, Vigil
+from kron.kube.client.errors import NOT_FOUND, ApiError
+from kron.kube.client.lease import Holder
 from kron.kube.client.reflector import Reflector, Sink
 from kron.kube.client.resources import JOBS, KRONJOBS, Resource
+from kron.kube.client.server_clock import ServerClock
 from kron.kube.operator.doubts import Doubts
 from kron.kube.operator.enrolment import ClusterEnrolment, Jobs
 from kron.kube.operator.event_sender import EventSender
 from kron.kube.operator.fences import Fences
+from kron.kube.operator.handover import Handover
 from kron.kube.operator.job_cleanup import JobCleanup
 from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.metrics import Metrics
@@ -32,6 +35,7 @@ from kron.kube.operator.roster import ClusterRoster
 from kron.kube.operator.settings import OperatorSettings
 from kron.kube.operator.starter import JobStarter
 from kron.kube.operator.status_writer import StatusWriter
+from kron.kube.operator.takeover import AT_ONCE, Takeover
 from kron.kube.resource.run import NAME_LABEL
 from kron.logs.event import Event, Level
 from kron.logs.journal import Journal
@@ -39,8 +43,9 @@ from kron.runtime.scheduler import Scheduler
 from kron.waking.clock import Clock
 from kron.waking.timer import WallTimer
 
-AT_ONCE = 100
-"""How many members are dealt with before requests, the lease and the watches get their turn."""
+MOST_SETTLED_S = 1.0
+"""How long the next leader waits for answers and statuses that this one still expects."""
+_LOOK_S = 0.01
 
 
 class Operator:
@@ -52,26 +57,38 @@ class Operator:
         metrics: Metrics,
         clock: Clock,
         timer: WallTimer,
+        server_clock: ServerClock,
+        vigil: Vigil | None = None,
     ) -> None:
+        self.instance = token_hex(8)
         self._settings = settings
         self._journal = journal
         self._metrics = metrics
         self._clock = clock
         self._timer = timer
+        self._server_clock = server_clock
         self._armed_s: int | None = None
         self._roster = roster = ClusterRoster()
         self._election = Election(
             client,
             settings.lease_namespace,
             settings.lease_name,
-            settings.identity,
+            Holder(settings.identity, self.instance, settings.peer),
             clock=clock,
             duration_s=settings.lease_duration_s,
             deadline_s=settings.act_s,
             renew_s=settings.act_s / 5,
             observe=self._tell_leader,
             observe_trouble=partial(journal.error, "hold the lease", level=Level.WARN),
+            why_not=self._why_not_lead,
+            handover=self._take_mark,
+            vigil=vigil,
         )
+        self._follows = asyncio.Event()
+        """Set while this replica does not lead."""
+        self._follows.set()
+        self._mark: Object | None = None
+        """What is left for the next leader, if this one has ended well."""
         may_act = self._election.may_act
         self._cleanup = cleanup = JobCleanup(client, roster, may_act)
         self._statuses = statuses = StatusWriter(
@@ -94,13 +111,27 @@ class Operator:
         self._enrolment = ClusterEnrolment(
             roster, scheduler, starter, statuses, events, doubts, journal, clock, may_act
         )
-        self._jobs = Jobs(roster, starter, statuses, outcomes, cleanup, fences, self._enrolment)
+        self._jobs = Jobs(roster, starter, statuses, outcomes, cleanup, fences)
         self._reflectors = list(self._make_reflectors(client))
+        self._troubles: dict[tuple[str, str | None], str] = {}
+        """What was last logged about each watch."""
+        self._handover = handover = Handover(self._reflectors)
+        statuses.wrote = starter.wrote = handover.wrote
+        self._takeover = Takeover(
+            *(settings, client, roster, self._reflectors, handover),
+            *(self._enrolment, fences, journal, clock, may_act),
+        )
+        self._enrolment.take = self._takeover.take
         metrics.gauges |= {
             "kron_kronjobs": ("KronJobs that are known.", lambda: len(roster)),
             "kron_queue_length": ("KronJobs that wait for their time.", self._waiting),
             "kron_statuses_waiting": ("Statuses that are to be written.", statuses.waiting),
+            "kron_clock_ahead_seconds": (
+                "How much the clock is ahead of the API server's, at the least.",
+                lambda: server_clock.ahead_s,
+            ),
         }
+        metrics.failing_watches = self._failing_watches
 
     async def run(self) -> None:
         """Watch, and lead whenever this replica gets the lease, until cancelled."""
@@ -110,10 +141,17 @@ class Operator:
             group.create_task(self._campaign())
 
     async def _campaign(self) -> None:
-        """Stand for election once everything is read: another replica may be ready sooner."""
-        for reflector in self._reflectors:
-            await reflector.synced.wait()
+        """Stand for election once everything is read: another replica may be ready sooner.
+
+        A namespace that cannot be read does not keep the others from their runs.
+        """
+        while self.why_not_ready():
+            await asyncio.sleep(_LOOK_S)
         await self._election.run(self._lead)
+
+    async def wait_until_it_follows(self) -> None:
+        """Wait until this replica does not lead."""
+        await self._follows.wait()
 
     @property
     def starting(self) -> int:
@@ -124,14 +162,22 @@ class Operator:
         return sum(member.wake_s is not None for member in self._roster)
 
     def why_not_ready(self) -> str:
-        """What is still to be read before this replica could lead; '' if nothing is."""
-        is_read = all(reflector.synced.is_set() for reflector in self._reflectors)
-        return "" if is_read else "KronJobs and Jobs are not read yet; the log says why"
+        """Why this replica could not lead, or not for long; '' if it could."""
+        unread = [each for each in self._reflectors if not each.synced.is_set()]
+        if any(each.trouble is None for each in unread):
+            return "KronJobs and Jobs are not read yet"
+        failing = {each.namespace for each in self._reflectors if each.trouble is not None}
+        if len(failing) < len({each.namespace for each in self._reflectors}):
+            return self._why_not_lead()
+        return "\n".join(
+            dict.fromkeys(_trouble(each.resource, each.trouble) for each in self._reflectors)
+        ).strip()
 
-    async def _lead(self) -> None:
-        """Act until cancelled. First read what another leader wrote."""
-        await self._read_again()
+    async def _lead(self, predecessor: Predecessor | None) -> None:
+        """Act until cancelled, then leave everything in order for the next leader."""
         loop = asyncio.get_running_loop()
+        self._mark = None
+        is_in_order = False
         try:
             async with asyncio.TaskGroup() as group:
                 self._starter.begin(group)
@@ -140,47 +186,45 @@ class Operator:
                 group.create_task(self._cleanup.run())
                 group.create_task(self._fences.run())
                 try:
-                    await self._act()
+                    await self._act(group, predecessor)
                 finally:  # before anybody waits: what comes due from now on is the next leader's
                     self._enrolment.takes_up = False
                     loop.remove_reader(self._timer.fileno())
-                    await self._statuses.flush()
+                    is_in_order = await self._settle()
         finally:
-            await self._starter.drain()
+            if is_in_order:
+                self._mark = self._handover.mark()
             self._doubts.end()
+            self._takeover.end()
             self._enrolment.reset()
 
-    async def _act(self) -> None:
+    async def _settle(self) -> bool:
+        """Wait for a moment for what is under way. True if nothing is left to wait for."""
+        self._statuses.lose_patience()
+        loop = asyncio.get_running_loop()
+        until_s = loop.time() + MOST_SETTLED_S
+        while self._election.may_act() and loop.time() < until_s:
+            await asyncio.sleep(_LOOK_S)
+            if not self._starter.is_asking and not self._statuses.waiting():
+                return True
+        return False
+
+    async def _act(self, group: asyncio.TaskGroup, predecessor: Predecessor | None) -> None:
         """Take up all KronJobs, then deal with what comes due or changes."""
-        self._doubts.begin(is_handed_over=False)
-        self._enrolment.is_leading = self._enrolment.takes_up = True
+        self._doubts.begin(is_handed_over=predecessor is None or predecessor.handover is not None)
         self._scheduler.watch_clock()  # a replica that does not lead does not follow it
-        await self._take_up()
+        await self._takeover.begin(group, predecessor)
+        self._enrolment.awake_since_s = self._takeover.awake_since_s
+        self._enrolment.takes_up = True
+        for member in self._roster:
+            self._scheduler.queue.put(member, member.first_look_s())
         self._journal.event(Event.READY, version=kron.__version__, jobs=len(self._roster))
         asyncio.get_running_loop().add_reader(self._timer.fileno(), self._timer_fired)
+        group.create_task(self._takeover.run())
         while True:
             self._arm()
             await self._enrolment.wake.wait()
             self._enrolment.wake.clear()
-
-    async def _read_again(self) -> None:
-        """Read everything as it is now: a watch may lag behind what the last leader did."""
-        for tries in count():
-            try:
-                await asyncio.gather(*(reflector.refresh() for reflector in self._reflectors))
-                return
-            except ApiError as error:
-                self._journal.error("read everything", str(error), level=Level.WARN)
-                await asyncio.sleep(retry_delay_s(error, tries))
-
-    async def _take_up(self) -> None:
-        for number, member in enumerate(self._roster):
-            if number % AT_ONCE == 0:
-                await asyncio.sleep(0)
-            if self._roster.get(member.key) is member:
-                if member.invalid:
-                    self._enrolment.tell_invalid(member)
-                self._enrolment.take_up(member)
 
     def _see(self, kronjob: Object) -> None:
         self._enrolment.put(kronjob)
@@ -206,7 +250,13 @@ class Operator:
 
         It is one wake for all of them: none is late because of the others.
         """
-        self._scheduler.step(filter(self._is_to_step, due[:AT_ONCE]), now_ns)
+        ours: list[ClusterMember] = []
+        for member in filter(self._is_to_step, due[:AT_ONCE]):
+            if member.is_ours:
+                ours.append(member)
+            else:
+                self._takeover.take(member, now_ns)
+        self._scheduler.step(ours, now_ns)
         if len(due) > AT_ONCE:
             asyncio.get_running_loop().call_soon(self._step_if_leading, due[AT_ONCE:], now_ns)
 
@@ -227,7 +277,23 @@ class Operator:
 
     def _tell_leader(self, leads: bool) -> None:
         self._metrics.is_leader = leads
+        (self._follows.clear if leads else self._follows.set)()
         self._journal.event(Event.LEADER, identity=self._settings.identity, leads=leads)
+
+    def _take_mark(self) -> Object | None:
+        mark, self._mark = self._mark, None
+        return mark
+
+    def _why_not_lead(self) -> str:
+        """Why this replica must not lead, even if it gets the lease."""
+        ahead_s, most_s = self._server_clock.ahead_s, self._settings.max_skew_s
+        if not most_s or abs(ahead_s) <= most_s:
+            return ""
+        where = "ahead of" if ahead_s > 0 else "behind"
+        return (
+            f"the clock is at least {abs(ahead_s):.0f} s {where} the API server's, and "
+            f"{most_s} s are allowed (--max-clock-skew): synchronise the clocks of the nodes"
+        )
 
     def _make_reflectors(self, client: Client) -> Iterator[Reflector]:
         watched: tuple[tuple[Resource, Sink, str], ...] = (
@@ -243,9 +309,31 @@ class Operator:
                     sink,
                     selector=selector,
                     silence_s=self._settings.watch_silence_s,
-                    observe_failure=partial(self._watch_failed, resource),
+                    observe_failure=partial(self._watch_failed, resource, namespace),
                 )
 
-    def _watch_failed(self, resource: Resource, error: ApiError) -> None:
+    def _watch_failed(self, resource: Resource, namespace: str | None, error: ApiError) -> None:
         self._metrics.watch_restarts[resource.plural] += 1
-        self._journal.error(f"watch {resource.plural}", str(error), level=Level.WARN)
+        message = _trouble(resource, error)
+        if self._troubles.get((resource.plural, namespace)) != message:
+            self._troubles[resource.plural, namespace] = message
+            where = "" if namespace is None else f" of the namespace {namespace}"
+            operation = f"watch {resource.plural}{where}"
+            self._journal.error(operation, message, level=Level.WARN)
+
+    def _failing_watches(self) -> dict[tuple[str, str], int]:
+        """Whether each watch fails at present, by resource and namespace ('' for all)."""
+        return {
+            (each.resource.plural, each.namespace or ""): int(each.trouble is not None)
+            for each in self._reflectors
+        }
+
+
+def _trouble(resource: Resource, error: ApiError | None) -> str:
+    """Why a watch fails, and what to do about it."""
+    if error is not None and resource is KRONJOBS and error.status == NOT_FOUND:
+        return (
+            "the API server knows no KronJobs: install their definition, "
+            "kron-operator crd | kubectl apply -f -"
+        )
+    return "" if error is None else str(error)

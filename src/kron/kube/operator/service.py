@@ -1,6 +1,7 @@
 """The service: a process that runs an operator until a signal stops it.
 
-It answers /healthz, /readyz and /metrics over HTTP, for probes and for Prometheus.
+It answers /healthz, /readyz and /metrics over HTTP, for probes and for Prometheus, and /leading for
+the other replicas.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ import kron
 from kron.core.errors import Code, KronError
 from kron.kube.client.access import Access
 from kron.kube.client.client import Client
+from kron.kube.client.server_clock import ServerClock
 from kron.kube.operator.metrics import Metrics
 from kron.kube.operator.operator import Operator
+from kron.kube.operator.peers import PATH, Peers, outlive
 from kron.kube.operator.program import BROKEN, OK
 from kron.kube.operator.settings import OperatorSettings
 from kron.logs.event import Event
@@ -51,12 +54,19 @@ async def _serve(settings: OperatorSettings, access: Access) -> int:
     )
     agent = f"kron-operator/{kron.__version__}"
     async with AsyncExitStack() as stack:
-        client = Client(access, user_agent=agent, observe=metrics.requested)
+        server_clock = ServerClock(clock)
+        client = Client(
+            access,
+            user_agent=agent,
+            observe=metrics.requested,
+            observe_date=server_clock.heard,
+        )
         await stack.enter_async_context(client)
         timer = stack.enter_context(closing(WallTimer()))
-        operator = Operator(settings, client, journal, metrics, clock, timer)
+        operator = Operator(settings, client, journal, metrics, clock, timer, server_clock, outlive)
         if settings.http is not None:
-            health = _serve_health(settings.http, metrics, operator.why_not_ready)
+            peers = Peers(operator.instance, operator.wait_until_it_follows)
+            health = _serve_health(settings.http, metrics, peers, operator.why_not_ready)
             await stack.enter_async_context(health)
         task = asyncio.create_task(operator.run())
 
@@ -76,7 +86,10 @@ async def _serve(settings: OperatorSettings, access: Access) -> int:
 
 @asynccontextmanager
 async def _serve_health(
-    address: tuple[str, int], metrics: Metrics, why_not_ready: Callable[[], str]
+    address: tuple[str, int],
+    metrics: Metrics,
+    peers: Peers,
+    why_not_ready: Callable[[], str],
 ) -> AsyncIterator[None]:
     """Answer while the context lasts. `why_not_ready` says '' once everything is known."""
 
@@ -91,9 +104,17 @@ async def _serve_health(
         return web.Response(body=metrics.text().encode(), headers={"Content-Type": _METRICS_TYPE})
 
     application = web.Application()
-    routes = {"/healthz": healthz, "/readyz": readyz, "/metrics": show_metrics}
-    application.add_routes([web.get(path, answer) for path, answer in routes.items()])
-    runner = web.AppRunner(application, access_log=None, handle_signals=False)
+    routes = [
+        web.get("/healthz", healthz),
+        web.get("/readyz", readyz),
+        web.get("/metrics", show_metrics),
+        web.get(PATH, peers.answer),
+    ]
+    application.add_routes(routes)
+    # Cancelled, so that a connection that was closed does not count for ever.
+    runner = web.AppRunner(
+        application, access_log=None, handle_signals=False, handler_cancellation=True
+    )
     await runner.setup()
     host, port = address
     try:

@@ -33,6 +33,9 @@ class OperatorSettings(Frozen):
     """How long a network may hold back a request whose connection was reset."""
     max_skew_s: int = DEFAULT_MAX_SKEW_S
     """How much the clock of a leader may differ from the API server's; 0: by any amount."""
+    peer: str = ""
+    """Where other replicas reach this one, HOST:PORT; '': nowhere, so that they wait for its
+    lease to run out."""
     http: tuple[str, int] | None = None
     """Where health and metrics are served."""
     log_format: Format = Format.TEXT

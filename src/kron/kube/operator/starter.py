@@ -20,7 +20,7 @@ from kron.engine.recovery import Conclude, Sighting
 from kron.kube.api_object import Object
 from kron.kube.client.client import Client
 from kron.kube.client.errors import ApiError, is_gone, malformed, retry_delay_s
-from kron.kube.client.resources import JOBS
+from kron.kube.client.resources import JOBS, Resource
 from kron.kube.operator.condition import Trouble
 from kron.kube.operator.create_verdict import Verdict, judge, reason_word
 from kron.kube.operator.doubts import Doubts
@@ -31,7 +31,8 @@ from kron.kube.operator.pending import PendingJob
 from kron.kube.operator.roster import ClusterRoster
 from kron.kube.operator.settings import OperatorSettings
 from kron.kube.operator.status_writer import StatusWriter
-from kron.kube.resource.run import JobRun, read_run, run_manifest
+from kron.kube.resource.kronjob import read_metadata
+from kron.kube.resource.run import JobRun, fence_patch, read_run, run_manifest
 from kron.waking.clock import Clock
 
 MOST_AT_ONCE = 100
@@ -69,6 +70,8 @@ class JobStarter:
         self._replace_timeout_s = settings.replace_timeout_s
         self._slots = asyncio.Semaphore(MOST_AT_ONCE)
         self._group: asyncio.TaskGroup | None = None
+        self.wrote: Callable[[Resource, str, str], None] = lambda *_: None
+        """Told the version of each Job that is made."""
         self._under_way: set[asyncio.Future[Object]] = set()
 
     def begin(self, group: asyncio.TaskGroup) -> None:
@@ -120,10 +123,10 @@ class JobStarter:
         for pending in member.pending:
             pending.wake.set()
 
-    async def drain(self) -> None:
-        """Wait for the answers to current creations: only then may another operator begin."""
-        if self._under_way:
-            await asyncio.wait(self._under_way, timeout=self._creation_s)
+    @property
+    def is_asking(self) -> bool:
+        """Whether a creation has no answer yet."""
+        return bool(self._under_way)
 
     async def _run(self, pending: PendingJob, before: list[PendingJob]) -> None:
         try:
@@ -174,11 +177,11 @@ class JobStarter:
                 message = f"the Job {name} was to be replaced and still exists after {waited}"
                 self._outcomes.failed(pending, Trouble("NotReplaced", message))
                 return False
-            present = [run for run in active if run.uid not in deleted and member.may_lose(run)]
+            present = [run for run in active if run.uid not in deleted and member.has_stored(run)]
             if not present:
                 await pending.wait_for_change(left_s)
                 continue
-            error = await self._delete(pending, present[0])
+            error = await self._stop(pending, present[0])
             if error is None:
                 deleted.add(present[0].uid)
             else:
@@ -186,12 +189,18 @@ class JobStarter:
                 tries += 1
         return True
 
-    async def _delete(self, pending: PendingJob, run: JobRun) -> ApiError | None:
+    async def _stop(self, pending: PendingJob, run: JobRun) -> ApiError | None:
+        """Delete a Job or, if its name must stay taken, make a fence of it."""
         self._check_leading()
         try:
-            await self._client.delete(
-                JOBS, run.namespace, run.name, uid=run.uid, propagation="Foreground"
-            )
+            if pending.member.may_lose(run):
+                await self._client.delete(
+                    JOBS, run.namespace, run.name, uid=run.uid, propagation="Foreground"
+                )
+            elif not run.is_fence:
+                await self._client.patch(
+                    JOBS, run.namespace, run.name, fence_patch(run), is_brief=True
+                )
         except ApiError as error:
             if not is_gone(error):
                 self._outcomes.waits(pending, error)
@@ -213,6 +222,7 @@ class JobStarter:
             if error.may_have_happened:
                 pending.is_doubtful = True
                 self._doubts.unanswered(pending.member, pending.nominal_s)
+                self._statuses.touch(pending.member)
             verdict = judge(error)
             if verdict is Verdict.EXISTS:
                 if await self._take_existing(pending):
@@ -257,8 +267,10 @@ class JobStarter:
 
     def _answered(self, creation: asyncio.Future[Object]) -> None:
         self._under_way.discard(creation)
-        if not creation.cancelled():
-            creation.exception()  # if no task is left to take it, asyncio would complain
+        # If no task is left to take its error, asyncio would complain.
+        if not creation.cancelled() and creation.exception() is None:
+            made = read_metadata(creation.result())
+            self.wrote(JOBS, made.namespace, made.resource_version)
 
     async def _take_existing(self, pending: PendingJob) -> bool:
         """A Job of that name exists: ours or another's. False: it is gone by now."""

@@ -14,7 +14,7 @@ from kron.core.duration import SECOND_NS
 from kron.kube.api_object import Object
 from kron.kube.client.client import Client
 from kron.kube.client.errors import CONFLICT, ApiError, is_gone, retry_delay_s
-from kron.kube.client.resources import KRONJOBS
+from kron.kube.client.resources import KRONJOBS, Resource
 from kron.kube.operator.member import ClusterMember
 from kron.kube.resource.kronjob import read_metadata
 from kron.kube.resource.status import Status, status_to_json
@@ -27,9 +27,6 @@ TIDY_DELAY_S = 1.0
 """How long a change that is not urgent, such as a finished Job, waits for more of its kind."""
 MOST_HELD_S = 5.0
 """How long statuses wait for Jobs. If Jobs keep coming, both have to be written."""
-MOST_FLUSHED_S = 1.0
-"""How long the next leader waits for statuses that were not written yet."""
-_LOOK_S = 0.01
 
 
 class StatusWriter:
@@ -49,6 +46,8 @@ class StatusWriter:
         self._see = see
         """Takes a KronJob as the API server has it."""
         self._stored = stored
+        self.wrote: Callable[[Resource, str, str], None] = lambda *_: None
+        """Told the version of each status that is stored."""
         self._dirty: dict[ClusterMember, None] = {}
         self._announcements: dict[ClusterMember, list[Callable[[], None]]] = {}
         """What is announced of a KronJob once its status is stored."""
@@ -96,30 +95,22 @@ class StatusWriter:
         self._held += 1
         if self._held == 1:
             loop = asyncio.get_running_loop()
-            self._patience = loop.call_later(MOST_HELD_S, self._lose_patience)
+            self._patience = loop.call_later(MOST_HELD_S, self.lose_patience)
             self._work.clear()
             self.is_idle.clear()
 
     def let_go(self) -> None:
         self._held -= 1
         if not self._held:
-            self._lose_patience()
+            self.lose_patience()
 
-    def _lose_patience(self) -> None:
+    def lose_patience(self) -> None:
         """Write statuses again, until the next Job is to be made while no other is."""
         if self._patience is not None:
             self._patience.cancel()
             self._patience = None
         self.is_idle.set()
         self._wake()
-
-    async def flush(self) -> None:
-        """Write what is to be written, for a moment at most: another replica leads next."""
-        self._lose_patience()
-        loop = asyncio.get_running_loop()
-        until_s = loop.time() + MOST_FLUSHED_S
-        while self.waiting() and self._may_act() and loop.time() < until_s:
-            await asyncio.sleep(_LOOK_S)
 
     async def run(self) -> None:
         """Write what is to be written, until cancelled; what was not written then is forgotten."""
@@ -184,6 +175,7 @@ class StatusWriter:
         # The write named the version that we knew, so nothing but the version has changed.
         version = read_metadata(seen).resource_version
         member.metadata = member.metadata.replace(resource_version=version)
+        self.wrote(KRONJOBS, member.metadata.namespace, version)
         self._stored(member)
         return True
 

@@ -13,7 +13,7 @@ from kron.core.decision import ENGINE_VERSION
 from kron.core.frozen import Frozen
 from kron.core.instant import to_text
 from kron.engine.ledger import Intent
-from kron.kube.api_object import Object, instant_s, member, objects, text
+from kron.kube.api_object import Object, instant_s, integer, member, objects, text
 from kron.kube.resource.kronjob import API_VERSION, KIND, KronJob
 
 NAME_LABEL = "kron.io/name"
@@ -23,6 +23,10 @@ _CHOSEN_TIME = "kron.io/chosen-time"
 _MANUAL = "kron.io/manual"
 _FENCE = "kron.io/fence"
 
+_FENCED: Object = {
+    "metadata": {"annotations": {_FENCE: "true"}},
+    "spec": {"suspend": True, "parallelism": 0},
+}
 _LONGEST_JOB_NAME = 63
 _LARGEST_TTL_S = 2**31 - 1
 _CLOCKS_DIFFER_S = 60
@@ -45,7 +49,9 @@ class JobRun(Frozen):
     finished_s: int | None
     chosen_s: int | None = None
     is_fence: bool = False
-    """It never runs, and holds the name of a period that ended without a Job."""
+    """It runs nothing, or nothing any more, and holds the name of the Job of its period."""
+    pods: int = 0
+    """How many of its Pods run, or are about to end."""
 
 
 def job_name(kronjob_name: str, period_id: str) -> str:
@@ -92,10 +98,15 @@ def fence_manifest(kronjob: KronJob, intent: Intent) -> Object:
     of the Job itself, because policies of the cluster may refuse another.
     """
     job = run_manifest(kronjob, intent, 0)
-    job["metadata"]["annotations"][_FENCE] = "true"
-    job["spec"] |= {"suspend": True, "parallelism": 0}
+    job["metadata"]["annotations"] |= _FENCED["metadata"]["annotations"]
+    job["spec"] |= _FENCED["spec"]
     job["spec"].pop("ttlSecondsAfterFinished", None)
     return job
+
+
+def fence_patch(run: JobRun) -> Object:
+    """A merge patch that ends the Pods of a Job, and keeps its name taken."""
+    return {**_FENCED, "metadata": {**_FENCED["metadata"], "uid": run.uid}}
 
 
 def manual_manifest(kronjob: KronJob, suffix: str) -> Object:
@@ -136,6 +147,7 @@ def read_run(job_object: Object) -> JobRun:
         finished_s=ended_s if is_finished else None,
         chosen_s=instant_s(annotations, _CHOSEN_TIME),
         is_fence=text(annotations, _FENCE) == "true",
+        pods=integer(status, "active") + integer(status, "terminating"),
     )
 
 

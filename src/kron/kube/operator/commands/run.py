@@ -12,6 +12,8 @@ from kron.kube.operator.settings import (
     DEFAULT_HTTP,
     DEFAULT_LEASE_DURATION_S,
     DEFAULT_LEASE_NAME,
+    DEFAULT_MAX_SKEW_S,
+    DEFAULT_NETWORK_DELAY_S,
     DEFAULT_REPLACE_TIMEOUT_S,
     DEFAULT_WATCH_SILENCE_S,
     OperatorSettings,
@@ -27,7 +29,7 @@ DESCRIPTION = """\
 Look after KronJobs: make a Job for each of their periods at its chosen second, write down what
 became of it, and delete old Jobs. In a cluster it is a Pod with a service account of its own;
 beside one it uses a kubeconfig. Several may run: one leads, by a Lease, and the others take over
-when it stops or falls silent.
+when it stops, dies or falls silent.
 
 TERM and INT stop it; it gives its lease back. Jobs that are running are left alone."""
 EXAMPLES = (
@@ -75,8 +77,25 @@ def add_arguments(parser: Parser) -> None:
     leading.add_argument(
         "--identity",
         metavar="TEXT",
-        help="which replica this is, unique to the process; default: the host's name and "
-        "something random",
+        help="which replica this is; no two processes may have the same at a time; default: the "
+        "host's name with POD_UID or else something random. A process that is started again with "
+        "the same identity takes its own lease at once",
+    )
+    leading.add_argument(
+        "--peer-address",
+        type=_peer,
+        metavar="HOST:PORT",
+        help="where the other replicas reach the port of --http, to see when this process dies and "
+        "to take over at once; '' for nowhere; default: POD_IP with that port, nowhere without "
+        "POD_IP",
+    )
+    leading.add_argument(
+        "--max-clock-skew",
+        type=whole_seconds,
+        default=DEFAULT_MAX_SKEW_S,
+        metavar="DURATION",
+        help="a replica whose clock differs by more from the API server's does not lead; "
+        f"default: {DEFAULT_MAX_SKEW_S}s, 0s for any difference",
     )
     how = parser.add_argument_group("how to run")
     how.add_argument(
@@ -104,6 +123,15 @@ def add_arguments(parser: Parser) -> None:
         f"something every minute, so longer than that; default: {DEFAULT_WATCH_SILENCE_S}s",
     )
     how.add_argument(
+        "--network-delay",
+        type=whole_seconds,
+        default=DEFAULT_NETWORK_DELAY_S,
+        metavar="DURATION",
+        help="how long the network may hold back a request that got no answer; until then no Job "
+        "is deleted that such a request could make again; "
+        f"default: {DEFAULT_NETWORK_DELAY_S // 60}m",
+    )
+    how.add_argument(
         "--http",
         type=_address,
         default=DEFAULT_HTTP,
@@ -129,6 +157,9 @@ def run(arguments: Namespace, _: Terminal) -> int:
         slack_s=arguments.trigger_slack,
         replace_timeout_s=arguments.replace_timeout,
         watch_silence_s=arguments.watch_silence,
+        network_delay_s=arguments.network_delay,
+        max_skew_s=arguments.max_clock_skew,
+        peer=_peer_address(arguments.peer_address, arguments.http),
         http=arguments.http,
         log_format=Format(arguments.log_format),
         log_level=Level(arguments.log_level),
@@ -138,11 +169,30 @@ def run(arguments: Namespace, _: Terminal) -> int:
 
 
 def _identity() -> str:
-    """Unique: two replicas of one identity would both take themselves for the leader."""
+    """Unique: two replicas of one identity would both take themselves for the leader.
+
+    The processes of a Pod come one after the other, so they may have the same.
+    """
     import os
     import socket
 
-    return f"{socket.gethostname()}_{os.urandom(4).hex()}"
+    return f"{socket.gethostname()}_{os.environ.get('POD_UID') or os.urandom(4).hex()}"
+
+
+def _peer_address(chosen: str | None, http: tuple[str, int] | None) -> str:
+    import os
+
+    if chosen is not None:
+        return chosen
+    host = os.environ.get("POD_IP", "")
+    if not host or http is None:
+        return ""
+    return f"[{host}]:{http[1]}" if ":" in host else f"{host}:{http[1]}"
+
+
+def _peer(text: str) -> str:
+    _address(text)
+    return text
 
 
 def _lease_duration(text: str) -> int:
