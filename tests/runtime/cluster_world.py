@@ -96,6 +96,8 @@ class Line:
             raise ApiError(422, REFUSED, reason="Invalid")
         if world.fails(FaultKind.ARRIVES_LATE):
             world.arrive_later(lambda: world.server.create(resource, namespace, body))
+            world.effect_happened()  # it was sent, whatever becomes of the sender
+            self._check()
             await asyncio.sleep(options["timeout_s"])
             raise no_answer("create jobs", "no answer", reason=SILENT, is_sent=True)
         return await self._change(

@@ -132,3 +132,15 @@ def test_a_manual_run_that_a_loss_of_power_ended_is_on_record() -> None:
     """Found by the simulation: it was said not to have started."""
     job = LivedJob("job-0", "*/3 * * * * @win(after,2m) @policy(concurrency=forbid)", 20)
     explore_life(Life(318, (job,), (Trigger(95, "job-0"), Reboot(99)), 120, 45), HostWorld)
+
+
+@pytest.mark.parametrize("concurrency", ["allow", "replace"])
+@pytest.mark.parametrize("seed", [1, 2])  # how late a request arrives, in a world that keeps no Job
+def test_a_request_that_arrives_late_finds_its_name_taken(seed: int, concurrency: str) -> None:
+    """The second try has made the Job, which has finished or was replaced long before."""
+    late = Fault(at_s=59, lasts_s=3, kind=FaultKind.ARRIVES_LATE)
+    for deadline, down_s in (("90s", 0), ("90s", 30), ("3s", 10)):
+        schedule = f"* * * * * @policy(concurrency={concurrency},deadline={deadline})"
+        job = LivedJob("job-0", schedule, 1 if concurrency == "allow" else 200)
+        of = Life(seed, (job,), (late,), 180, down_s)
+        assert explore_life(of, ClusterWorld).crash_points > 5
