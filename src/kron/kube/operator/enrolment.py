@@ -12,11 +12,12 @@ from collections.abc import Callable
 from kron.core.errors import Code, KronError
 from kron.kube.api_object import Object
 from kron.kube.client.reflector import Key, is_older
-from kron.kube.operator.condition import INVALID_SPEC, says_invalid, trouble_of
+from kron.kube.operator.condition import INVALID_SPEC, says_invalid
 from kron.kube.operator.event_sender import EventSender
 from kron.kube.operator.job_cleanup import JobCleanup
 from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.pending import PendingJob
+from kron.kube.operator.rehearsal import Rehearsal
 from kron.kube.operator.roster import ClusterRoster
 from kron.kube.operator.starter import JobStarter
 from kron.kube.operator.status_writer import TIDY_DELAY_S, StatusWriter
@@ -42,6 +43,7 @@ class ClusterEnrolment:
         starter: JobStarter,
         statuses: StatusWriter,
         events: EventSender,
+        rehearsal: Rehearsal,
         journal: Journal,
         clock: Clock,
         may_act: Callable[[], bool],
@@ -57,6 +59,7 @@ class ClusterEnrolment:
         self._starter = starter
         self._statuses = statuses
         self._events = events
+        self._rehearsal = rehearsal
         self._journal = journal
         self._clock = clock
         self._may_act = may_act
@@ -107,7 +110,7 @@ class ClusterEnrolment:
         self.is_leading = False
         for member in self._roster:
             member.load(member.stored.ledger)
-            member.trouble = trouble_of(member.stored)
+            member.recall()
             member.pending.clear()
             self._scheduler.queue.put(member, None)
 
@@ -120,6 +123,7 @@ class ClusterEnrolment:
         self._scheduler.step([member], now_ns)
         if is_new:  # a leader that never stored its ledger may have made Jobs all the same
             self._scheduler.recover([(member, member.sightings())], now_ns)
+        self._rehearsal.touch(member)
 
     def _take_up(self, member: ClusterMember) -> None:
         if self.takes_up and self._may_act():
@@ -147,7 +151,7 @@ class ClusterEnrolment:
             status = Status()
         by_another = member.see_status(status)
         if not self.is_leading:
-            member.trouble = trouble_of(status)
+            member.recall()
         if not self.is_leading or member.ledger is None:
             member.load(status.ledger)
         elif status.ledger is None:  # removed or unreadable: write ours back
@@ -176,6 +180,7 @@ class ClusterEnrolment:
         after = member.kronjob
         if not self.is_leading:
             return
+        self._statuses.touch(member)  # also while a Job is tried again: the edit was seen
         if member.metadata.is_deleting:
             self._scheduler.give_up(member, DELETED)
         elif after is None:

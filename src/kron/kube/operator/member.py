@@ -6,7 +6,7 @@ from kron.core.instant import from_text
 from kron.engine.job import Job
 from kron.engine.recovery import Evidence, Sighting
 from kron.engine.survey import due_s
-from kron.kube.operator.condition import Trouble, conditions
+from kron.kube.operator.condition import Trouble, accepted_of, conditions, trouble_of
 from kron.kube.operator.pending import PendingJob
 from kron.kube.resource.kronjob import KronJob, Metadata
 from kron.kube.resource.run import JobRun
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 class ClusterMember(TrackedJob[PendingJob]):
     __slots__ = (
+        "accepted",
         "frozen",
         "invalid",
         "is_gone",
@@ -50,6 +51,8 @@ class ClusterMember(TrackedJob[PendingJob]):
         """The Jobs with its label, by their names; also those of another owner (see `own_runs`)."""
         self.trouble: Trouble | None = None
         """Why its last run could not be made, or cannot yet."""
+        self.accepted = 0
+        """The generation of its spec of which the API server accepts a Job; 0 for none."""
         self.is_gone = False
         """It was deleted. A new KronJob of the same name is another member."""
 
@@ -88,6 +91,10 @@ class ClusterMember(TrackedJob[PendingJob]):
         ours = [known.ledger for known in (self.stored, self.writing) if known is not None]
         self.stored = status
         return status.ledger is not None and status.ledger not in ours
+
+    def recall(self) -> None:
+        """What came of its Jobs is what its stored status says: another replica made them."""
+        self.trouble, self.accepted = trouble_of(self.stored), accepted_of(self.stored)
 
     def has_stored(self, run: JobRun) -> bool:
         """Whether its stored status says that the period of this Job has run.

@@ -26,6 +26,7 @@ from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.metrics import Metrics
 from kron.kube.operator.outcomes import Outcomes
 from kron.kube.operator.pending import PendingJob
+from kron.kube.operator.rehearsal import Rehearsal
 from kron.kube.operator.roster import ClusterRoster
 from kron.kube.operator.settings import OperatorSettings
 from kron.kube.operator.starter import JobStarter
@@ -82,13 +83,16 @@ class Operator:
         self._starter = starter = JobStarter(
             client, roster, statuses, outcomes, clock, may_act, settings
         )
+        self._rehearsal = Rehearsal(
+            client, statuses, events, journal, clock, may_act, slack_s=settings.slack_s
+        )
         # No committer, since the name of a Job is the lock: see `Committer`.
         scheduler: Scheduler[ClusterMember, PendingJob] = Scheduler(
             statuses, None, starter, outcomes, clock, slack_s=settings.slack_s
         )
         self._scheduler = scheduler
         self._enrolment = ClusterEnrolment(
-            roster, scheduler, starter, statuses, events, journal, clock, may_act
+            roster, scheduler, starter, statuses, events, self._rehearsal, journal, clock, may_act
         )
         self._jobs = Jobs(roster, starter, statuses, cleanup, self._enrolment)
         self._reflectors = list(self._make_reflectors(client))
@@ -134,6 +138,7 @@ class Operator:
                 group.create_task(self._statuses.run())
                 group.create_task(self._events.run())
                 group.create_task(self._cleanup.run())
+                group.create_task(self._rehearsal.run())
                 try:
                     await self._act()
                 finally:  # before anybody waits: what comes due from now on is the next leader's
