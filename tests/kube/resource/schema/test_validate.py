@@ -136,7 +136,7 @@ def test_all_problems_are_said_at_once() -> None:
             id="an-annotation-that-is-true",
         ),
         pytest.param(
-            {"metadata": {"labels": ["a"]}}, "metadata.labels", "an object of texts", id="labels"
+            {"metadata": {"labels": ["a"]}}, "metadata.labels", "must be an object", id="labels"
         ),
         pytest.param({"metadata": {"lables": {}}}, "metadata.lables", "labels", id="lables"),
         pytest.param({"spec": None}, "spec", "it is missing", id="no-spec"),
