@@ -1,4 +1,4 @@
-"""An allowance: so many requests at once, and so many a second after that."""
+"""An allowance: a burst of requests at once, and a limited number a second after that."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class SchemaField(Frozen):
     is_required: bool = False
     choices: tuple[str, ...] = ()
     may_be_empty: bool = False
-    """Whether an empty text counts as absent, and is none of the choices."""
+    """Whether an empty text counts as absent, although it is not one of the choices."""
     shortest: int = 0
     """The fewest characters or items."""
     longest: int | None = None

@@ -51,7 +51,7 @@ _LEAST = {
 }
 _MOST = {"ContainerPort.containerPort": 65_535}
 _MAY_BE_MISSING = ("HTTPHeader.value", "Sysctl.value")
-"""Required by the schema, but an API server accepts that there is none."""
+"""Required by the schema, but an API server accepts a Job without them."""
 
 
 def check_template(spec: Mapping[str, object]) -> Iterator[FieldProblem]:

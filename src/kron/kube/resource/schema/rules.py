@@ -102,7 +102,7 @@ DURATION = rf"0|(?:{_DURATION_NUMBER}(?:ns|us|µs|μs|ms|s|m|h))+"
 
 
 def _brief(*digits: int) -> str:
-    """Matches durations of at most so many digits before h, m, s, ms, us and ns."""
+    """Matches durations with at most this number of digits before h, m, s, ms, us and ns."""
     terms = "|".join(
         rf"(?:(?:0*[1-9][0-9]{{0,{most - 1}}}|0+)(?:\.[0-9]*)?|\.[0-9]+){unit}"
         for unit, most in zip(("h", "m", "s", "ms", "[uµμ]s", "ns"), digits, strict=True)
