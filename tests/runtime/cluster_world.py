@@ -17,7 +17,6 @@ from typing import Any, TypeVar, cast
 
 from kron.core.duration import SECOND_NS
 from kron.core.instant import from_text
-from kron.core.policy import Concurrency
 from kron.engine.ledger import Ledger
 from kron.kube.client.client import Client
 from kron.kube.client.errors import SILENT, ApiError, no_answer
@@ -27,7 +26,7 @@ from kron.kube.operator.operator import Operator
 from kron.kube.operator.settings import OperatorSettings
 from kron.kube.resource.run import read_run
 from kron.kube.resource.status import status_from_json
-from kron.testing.life import SLOW_S, Edit, Fault, FaultKind, Forget, Life, Remove, Trigger
+from kron.testing.life import SLOW_S, Fault, FaultKind, Forget, Life, Remove, Trigger
 from kron.testing.loop import FakeTimer, VirtualLoop
 from kron.testing.world import REFUSED, SLACK_S, Began, Crash, Effects, World
 from tests.kube.operator.server import Object, Server, kronjob
@@ -37,10 +36,9 @@ LEASE_S = 60
 """Longer than people have it, so that fewer of the steps of a life renew the lease."""
 RENEW_S = 20
 """And less often; even so, only a leader that stands still for 60 seconds loses it."""
-LATE_S = 23.0
-"""How late a request arrives: long after the try that follows it. The API server is told to drop a
-request after a third of the lease, and the operator waits as long before it gives up a period. What
-a network holds back for longer may still make a Job whose period has ended; that is known."""
+LATE_S = (3.0, 23.0, 100.0)
+"""How late a request may arrive: after the try that follows it, after its period was given up,
+after its Job has finished and the next leader has begun; but within the network's delay."""
 
 
 Answer = TypeVar("Answer")
@@ -222,15 +220,12 @@ class ClusterWorld(World):
         self._later: list[tuple[int, int, Callable[[], object]]] = []
         self._numbers = count()
         self._replicas: list[Replica] = []
-        self._under_way: list[Callable[[], Coroutine[Any, Any, object]]] = []
-        """Requests that arrive later."""
         self._has_crashed = False
-        texts = [job.schedule for job in life.jobs]
-        texts += [event.schedule for event in life.events if isinstance(event, Edit)]
-        # What replaces a Job deletes it, and with it the lock on its period.
-        self._may_be_late = not any(f"concurrency={Concurrency.REPLACE}" in text for text in texts)
+        self._late_s = LATE_S[life.seed % len(LATE_S)]
+        kept = life.seed // len(LATE_S) % 2  # a Job that is deleted at once proves nothing
         for job in life.jobs:
-            self.server.put("kronjobs", kronjob(job.name, schedule=job.schedule))
+            made = kronjob(job.name, schedule=job.schedule, successfulJobsHistoryLimit=kept)
+            self.server.put("kronjobs", made)
 
     # The world, as the simulation sees it
 
@@ -244,13 +239,7 @@ class ClusterWorld(World):
             replica.end(self)
         self._replicas.clear()
         self.server.forget_watches()
-        self.server.objects["leases"].clear()  # as if it had run out meanwhile,
-        for request in self._under_way:  # and that takes longer than any request is under way
-            arriving = request()
-            with suppress(StopIteration, ApiError):
-                while True:
-                    arriving.send(None)
-        self._under_way.clear()
+        self.server.objects["leases"].clear()  # as if it had run out meanwhile
 
     def live_until(self, monotonic_ns: int) -> None:
         while not self._has_crashed and self.clock.monotonic_ns() < monotonic_ns:
@@ -277,8 +266,6 @@ class ClusterWorld(World):
             self._replicas.append(other)
             until_ns = self.clock.monotonic_ns() + fault.lasts_s * SECOND_NS
             self._at(until_ns, lambda: self._end(other))
-        elif fault.kind is FaultKind.ARRIVES_LATE and not self._may_be_late:
-            super().fault(fault.replace(kind=FaultKind.ANSWER_LOST))
         else:
             super().fault(fault)
 
@@ -308,19 +295,18 @@ class ClusterWorld(World):
         """A request is on its way, whatever becomes of who sent it."""
 
         async def arrive() -> None:
-            if request in self._under_way:
-                self._under_way.remove(request)
-                with suppress(ApiError):
-                    await request()
-                    self.effect_happened()
+            with suppress(ApiError):
+                await request()
+                self.effect_happened()
 
-        self._under_way.append(request)
-        at_ns = self.clock.monotonic_ns() + round(LATE_S * SECOND_NS)
+        at_ns = self.clock.monotonic_ns() + round(self._late_s * SECOND_NS)
         self._at(at_ns, lambda: self.loop.create_task(arrive()))
 
     def job_began(self, job: Object) -> None:
         """A Job was made: it runs, and finishes in its time."""
         run = read_run(job)
+        if run.is_fence:
+            return
         others = [
             other
             for other in map(read_run, self.server.objects["jobs"].values())

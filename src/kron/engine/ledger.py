@@ -32,6 +32,11 @@ class Intent(Frozen):
     """The canonical text of the schedule that chose the time: the job may be edited before the run
     starts, and its log line must still show the decision as it was made."""
 
+    @property
+    def period(self) -> str:
+        """Its period, as logs have it."""
+        return to_text(self.nominal_s)
+
     def decision(self, job: Job) -> Decision | None:
         """The decision that this intent came from, made again; None if it does not come out so.
 

@@ -44,8 +44,18 @@ def integer(values: Mapping[str, Any], name: str, default: int = 0) -> int:
 
 def instant_s(values: Mapping[str, Any], name: str) -> int | None:
     """An instant as Kubernetes writes it, or None."""
-    written = text(values, name)
+    return _instant_s(values.get(name))
+
+
+def instants_s(values: Mapping[str, Any], name: str) -> list[int]:
+    """The instants of a list; an empty list if it is missing."""
+    items = values.get(name)
+    found = map(_instant_s, items if isinstance(items, list) else ())
+    return [each_s for each_s in found if each_s is not None]
+
+
+def _instant_s(value: object) -> int | None:
     try:
-        return from_text(written) if written else None
+        return from_text(value) if isinstance(value, str) and value else None
     except KronError:
         return None

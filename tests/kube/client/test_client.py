@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 from kron.core.errors import Code, KronError
+from kron.kube.client.access import Access
 from kron.kube.client.client import Client
-from kron.kube.client.credentials import Credential, Credentials, Secret
+from kron.kube.client.credentials import Credential, Credentials, Secret, StoredCredentials
 from kron.kube.client.errors import CREDENTIALS, MALFORMED, NO_ANSWER, SILENT, ApiError
 from kron.kube.client.resources import JOBS, KRONJOBS, LEASES, Resource
+from kron.waking.clock import Clock
 from tests.kube.client.server import (
     Answer,
     FakeServer,
@@ -496,5 +498,35 @@ def test_a_token_file_that_changes_is_read_after_a_401(tmp_path: Path) -> None:
                 file.write_text("second\n")
                 await client.get(JOBS, "ns", "a")
             assert tokens_sent(server) == ["Bearer first", "Bearer first", "Bearer second"]
+
+    run(test())
+
+
+@pytest.mark.parametrize("says", [b"", b"HTTP/1.1 201 Created\r\nContent-Length: 9\r\n\r\n{"])
+def test_a_request_that_is_given_up_resets_its_connection(says: bytes) -> None:
+    """The kernel would go on sending it: a closed connection may deliver it minutes later."""
+
+    async def test() -> None:
+        heard: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(says)
+            try:
+                while await reader.read(65536):
+                    pass
+                heard.set_result("closed")
+            except ConnectionResetError:
+                heard.set_result("reset")
+            writer.close()
+
+        listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = listening.sockets[0].getsockname()[1]
+        none = Secret("none")
+        access = Access(f"http://127.0.0.1:{port}", StoredCredentials(none, none, none, Clock()))
+        async with Client(access, user_agent="kron-test") as client:
+            error = await failure(client.create(JOBS, "ns", JOB, timeout_s=0.1))
+            assert error.may_have_happened
+            assert await heard == "reset"
+        listening.close()
 
     run(test())

@@ -101,7 +101,7 @@ def test_a_job_is_not_replaced_while_it_is_all_that_is_known_of_its_run() -> Non
         server.on_patch = answer
         obj = seen(kronjob(policy=OWED | {"concurrency": "replace"}))
         read = read_kronjob(obj)
-        active = run_manifest(read, intent_of(read, from_text(THIS_MINUTE) - 60), slack_s=5)
+        active = run_manifest(read, intent_of(read, from_text(THIS_MINUTE) - 60), spare_s=5)
         active["metadata"]["uid"] = "made by an operator that could not tell of it"
         server.put("jobs", active)
         server.put("kronjobs", obj)
@@ -122,7 +122,7 @@ def test_only_what_was_active_is_replaced() -> None:
     async def test(server: Server) -> None:
         obj = seen(kronjob(policy=OWED | {"concurrency": "replace"}))
         read = read_kronjob(obj)
-        old = run_manifest(read, intent_of(read, from_text(THIS_MINUTE) - 60), slack_s=5)
+        old = run_manifest(read, intent_of(read, from_text(THIS_MINUTE) - 60), spare_s=5)
         old["metadata"]["uid"] = "old"
         server.put("jobs", old)
         server.put("kronjobs", obj)
@@ -146,7 +146,7 @@ def test_a_load_balancers_404_does_not_let_two_jobs_run_together() -> None:
     async def test(server: Server) -> None:
         obj = seen(kronjob(policy=OWED | {"concurrency": "replace"}))
         read = read_kronjob(obj)
-        old = run_manifest(read, intent_of(read, from_text(THIS_MINUTE) - 60), slack_s=5)
+        old = run_manifest(read, intent_of(read, from_text(THIS_MINUTE) - 60), spare_s=5)
         old["metadata"]["uid"] = "old"
         server.put("jobs", old)
         server.put("kronjobs", obj)
@@ -168,6 +168,10 @@ def test_a_load_balancers_404_does_not_end_a_period_whose_job_may_exist() -> Non
             server.refusals["get", "jobs"] = [PAGE]
             raise no_answer("create jobs", "cut", is_sent=True)
 
+        async def lose_the_watch(_: Object) -> None:
+            server.forget_watches()
+
+        server.on_create_job = lose_the_watch
         server.on_job_made = lose_the_answer
         server.put("kronjobs", seen(kronjob(policy=OWED)))
         replica = Replica(server)
@@ -256,7 +260,7 @@ def test_a_later_run_that_is_active_is_not_replaced_by_an_earlier_one() -> None:
         earlier = intent_of(read, read.schedule.nominals.at_or_before(later.nominal_s - 1))
         ledger = Ledger(read.job.text, earlier.nominal_s - 60, earlier.nominal_s)
         ledger = ledger.replace(starting=(earlier,))
-        job = run_manifest(read, later, slack_s=5)
+        job = run_manifest(read, later, spare_s=5)
         job["metadata"]["uid"] = "the later one"
         server.put("jobs", job)
         server.put("kronjobs", replacing | {"status": {"ledger": ledger_to_json(ledger)}})

@@ -45,7 +45,7 @@ def test_the_longest_name_still_makes_a_job() -> None:
 
 def test_a_run_says_everything_about_its_decision() -> None:
     job = kronjob(window={"mode": "after", "duration": "1h"}, seed={"salt": "a"})
-    manifest = run_manifest(job, intent(job), slack_s=5)
+    manifest = run_manifest(job, intent(job), spare_s=5)
     metadata = manifest["metadata"]
     assert (metadata["namespace"], metadata["name"]) == ("prod", job_name("backup", PERIOD))
     assert metadata["labels"] == {NAME_LABEL: "backup", PERIOD_ID: "2026-03-01T02-30-00Z"}
@@ -75,7 +75,7 @@ def test_a_run_says_everything_about_its_decision() -> None:
 def test_after_an_edit_a_run_says_what_its_time_was_chosen_by() -> None:
     before = kronjob(window={"mode": "after", "duration": "1h"})
     decided = intent(before)
-    annotations = run_manifest(kronjob(), decided, slack_s=5)["metadata"]["annotations"]
+    annotations = run_manifest(kronjob(), decided, spare_s=5)["metadata"]["annotations"]
     assert annotations["kron.io/schedule"] == decided.schedule == "30 2 * * * @win(after,1h)"
     made = decide_at(before.schedule, before.identity, from_text(PERIOD))
     assert annotations["kron.io/chosen-time"] == to_text(made.chosen_s or 0)
@@ -85,7 +85,7 @@ def test_after_an_edit_a_run_says_what_its_time_was_chosen_by() -> None:
 def test_a_run_whose_decision_cannot_be_made_again_says_nothing_of_it() -> None:
     job = kronjob()
     damaged = intent(job).replace(chosen_s=from_text(PERIOD) + 7)
-    assert run_manifest(job, damaged, slack_s=5)["metadata"]["annotations"] == {
+    assert run_manifest(job, damaged, spare_s=5)["metadata"]["annotations"] == {
         "kron.io/period-id": PERIOD,
         "kron.io/nominal-time": PERIOD,
         "kron.io/chosen-time": "2026-03-01T02:30:07Z",
@@ -95,7 +95,7 @@ def test_a_run_whose_decision_cannot_be_made_again_says_nothing_of_it() -> None:
 
 def test_its_pods_say_it_too() -> None:
     job = kronjob()
-    manifest = run_manifest(job, intent(job), slack_s=5)
+    manifest = run_manifest(job, intent(job), spare_s=5)
     pods = manifest["spec"]["template"]["metadata"]
     assert pods["labels"] == manifest["metadata"]["labels"]
     assert pods["annotations"] == manifest["metadata"]["annotations"]
@@ -111,14 +111,14 @@ def test_the_template_keeps_its_own_metadata_and_ours_wins() -> None:
     own = {"labels": {"team": "a", NAME_LABEL: "other"}, "annotations": {"note": "b"}}
     template = {"metadata": own, "spec": {"template": {"metadata": {"finalizers": ["x/y"], **own}}}}
     job = kronjob(jobTemplate=template)
-    manifest = run_manifest(job, intent(job), slack_s=5)
+    manifest = run_manifest(job, intent(job), spare_s=5)
     pods = manifest["spec"]["template"]["metadata"]
     for metadata in (manifest["metadata"], pods):
         assert metadata["labels"]["team"] == "a"
         assert metadata["labels"][NAME_LABEL] == "backup"
         assert metadata["annotations"]["note"] == "b"
     assert pods["finalizers"] == ["x/y"]
-    assert run_manifest(job, intent(job), slack_s=5) == manifest  # nothing has been changed
+    assert run_manifest(job, intent(job), spare_s=5) == manifest  # nothing has been changed
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_a_job_does_not_vanish_while_its_period_could_start(
 ) -> None:
     template = {"spec": {"ttlSecondsAfterFinished": ttl}}
     job = kronjob(policy={"deadline": deadline}, jobTemplate=template)
-    spec = run_manifest(job, intent(job), slack_s=5)["spec"]
+    spec = run_manifest(job, intent(job), spare_s=5)["spec"]
     assert spec.get("ttlSecondsAfterFinished") == expected
 
 
@@ -160,7 +160,7 @@ def test_the_name_of_a_manual_job_fits_and_differs(length: int) -> None:
 
 def test_a_run_is_read_back_from_its_job() -> None:
     job = kronjob()
-    manifest = run_manifest(job, intent(job), slack_s=5)
+    manifest = run_manifest(job, intent(job), spare_s=5)
     manifest["metadata"] |= {"uid": "j-1", "creationTimestamp": "2026-03-01T02:30:01Z"}
     run = read_run(manifest)
     assert (run.namespace, run.name, run.uid) == ("prod", job_name("backup", PERIOD), "j-1")

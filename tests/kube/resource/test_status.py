@@ -47,6 +47,7 @@ statuses = st.builds(
         st.builds(ActiveRun, texts, texts, st.sampled_from(["", "2026-03-01T00:00:00Z"])),
         max_size=2,
     ).map(tuple),
+    unanswered_s=st.lists(instants, max_size=2).map(tuple),
     conditions=st.lists(
         st.builds(
             Condition,
@@ -113,6 +114,7 @@ def test_every_declared_field_is_written() -> None:
         "nextPeriodID",
         "nextNominalTime",
         "nextChosenTime",
+        "unanswered",
         "ledger",
     ]
 

@@ -1,13 +1,16 @@
 """Connections to the API server, and the credentials of their requests.
 
 A new session is made when the credentials are no longer fresh or were refused. Connections are
-kept as long as they present and trust the same certificates.
+kept as long as they present and trust the same certificates. A connection whose answer was not
+read to its end is reset, so that the host sends nothing more of its request.
 """
 
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
+import struct
 
 import aiohttp
 
@@ -18,6 +21,35 @@ from kron.kube.client.errors import CREDENTIALS, ApiError
 
 UNBOUNDED = aiohttp.ClientTimeout(total=None)
 """asyncio.timeout bounds each request as a whole instead."""
+_RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+"""SO_LINGER for no time: the kernel drops what it has not sent, and sends a reset."""
+
+
+class _Response(aiohttp.ClientResponse):
+    """Resets its connection if it is given up.
+
+    A connection that is merely closed is not over: its request waits in the kernel, which sends it
+    again and again, for minutes, until the server takes it.
+    """
+
+    async def start(self, connection: aiohttp.connector.Connection) -> aiohttp.ClientResponse:
+        try:
+            return await super().start(connection)
+        except BaseException:
+            _reset(connection.transport)
+            raise
+
+    def close(self) -> None:
+        _reset(None if self.connection is None else self.connection.transport)
+        super().close()
+
+
+def _reset(transport: asyncio.Transport | None) -> None:
+    if transport is not None:
+        connected = transport.get_extra_info("socket")
+        if connected is not None and connected.fileno() >= 0:
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+        transport.abort()
 
 
 class Session:
@@ -108,6 +140,7 @@ def _connections(context: ssl.SSLContext | None) -> aiohttp.ClientSession:
     )
     return aiohttp.ClientSession(
         connector=connector,
+        response_class=_Response,
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
         timeout=UNBOUNDED,

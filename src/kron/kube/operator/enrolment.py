@@ -13,9 +13,12 @@ from kron.core.errors import Code, KronError
 from kron.kube.api_object import Object
 from kron.kube.client.reflector import Key, is_older
 from kron.kube.operator.condition import INVALID_SPEC, says_invalid
+from kron.kube.operator.doubts import Doubts
 from kron.kube.operator.event_sender import EventSender
+from kron.kube.operator.fences import Fences
 from kron.kube.operator.job_cleanup import JobCleanup
 from kron.kube.operator.member import ClusterMember
+from kron.kube.operator.outcomes import Outcomes
 from kron.kube.operator.pending import PendingJob
 from kron.kube.operator.rehearsal import Rehearsal
 from kron.kube.operator.roster import ClusterRoster
@@ -43,6 +46,7 @@ class ClusterEnrolment:
         starter: JobStarter,
         statuses: StatusWriter,
         events: EventSender,
+        doubts: Doubts,
         rehearsal: Rehearsal,
         journal: Journal,
         clock: Clock,
@@ -59,6 +63,7 @@ class ClusterEnrolment:
         self._starter = starter
         self._statuses = statuses
         self._events = events
+        self._doubts = doubts
         self._rehearsal = rehearsal
         self._journal = journal
         self._clock = clock
@@ -112,12 +117,14 @@ class ClusterEnrolment:
             member.load(member.stored.ledger)
             member.recall()
             member.pending.clear()
+            member.doubts.clear()
             self._scheduler.queue.put(member, None)
 
     def take_up(self, member: ClusterMember) -> None:
         """Begin to act for a member: find out what became of its runs, and step it."""
         now_ns = self._clock.now_ns()
         is_new = member.ledger is None
+        self._doubts.taken_up(member)
         if not is_new:
             self._scheduler.recover([(member, member.sightings())], now_ns)
         self._scheduler.step([member], now_ns)
@@ -218,22 +225,37 @@ class Jobs:
         roster: ClusterRoster,
         starter: JobStarter,
         statuses: StatusWriter,
+        outcomes: Outcomes,
         cleanup: JobCleanup,
+        fences: Fences,
         enrolment: ClusterEnrolment,
     ) -> None:
         self._roster = roster
         self._starter = starter
         self._statuses = statuses
+        self._outcomes = outcomes
         self._cleanup = cleanup
+        self._fences = fences
         self._enrolment = enrolment
 
     def put(self, obj: Object) -> None:
-        self._changed(self._roster.put_run(read_run(obj)))
+        run = read_run(obj)
+        if run.is_fence:
+            self._fences.put(run)
+            return
+        first_uid = self._roster.earlier(run)
+        member = self._roster.put_run(run)
+        if member is not None and first_uid:
+            self._outcomes.ran_twice(member, run, first_uid)
+        self._changed(member)
 
     def drop(self, obj: Object) -> None:
-        self._changed(self._roster.drop_run(read_run(obj)))
+        run = read_run(obj)
+        self._fences.drop(run.namespace, run.name)
+        self._changed(self._roster.drop_run(run))
 
     def keep(self, names: set[Key], namespace: str | None) -> None:
+        self._fences.keep(names, namespace)
         for member in self._roster.keep_runs(names, namespace):
             self._changed(member)
 

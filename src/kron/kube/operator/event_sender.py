@@ -57,7 +57,12 @@ class EventSender:
     def say(
         self, member: ClusterMember, kind: str, reason: str, message: str, *, repeated: bool = False
     ) -> None:
-        """Send an Event soon, unless the same one was sent lately and `repeated` is False."""
+        """Send an Event soon, unless the same one was sent lately and `repeated` is False.
+
+        Only a leader sends Events.
+        """
+        if not self._may_act():
+            return
         message = message[:_LONGEST_MESSAGE]
         now_s = self._clock.now_ns() // SECOND_NS
         said = (member.metadata.uid, reason, message)

@@ -14,10 +14,7 @@ from kron.kube.resource.run import JobRun
 
 
 def surplus(member: ClusterMember) -> list[JobRun]:
-    """The finished Jobs beyond the limits, the oldest first.
-
-    A Job whose period is not in the stored ledger is kept: nothing else proves that it ran.
-    """
+    """The finished Jobs beyond the limits that may be deleted, the oldest first."""
     kronjob = member.kronjob
     if kronjob is None:
         return []
@@ -29,7 +26,7 @@ def surplus(member: ClusterMember) -> list[JobRun]:
         *successful[: max(0, len(successful) - kronjob.successful_limit)],
         *failed[: max(0, len(failed) - kronjob.failed_limit)],
     ]
-    return [run for run in found if member.has_stored(run)]
+    return [run for run in found if member.may_lose(run)]
 
 
 class JobCleanup:

@@ -10,7 +10,7 @@ from kron.kube.operator.condition import Trouble, accepted_of, conditions, troub
 from kron.kube.operator.pending import PendingJob
 from kron.kube.resource.kronjob import KronJob, Metadata
 from kron.kube.resource.run import JobRun
-from kron.kube.resource.status import MOST_ACTIVE, ActiveRun, Status
+from kron.kube.resource.status import MOST_ACTIVE, MOST_UNANSWERED, ActiveRun, Status
 from kron.runtime.tracked import TrackedJob
 
 TYPE_CHECKING = False
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 class ClusterMember(TrackedJob[PendingJob]):
     __slots__ = (
         "accepted",
+        "doubts",
         "frozen",
         "invalid",
         "is_gone",
@@ -53,6 +54,8 @@ class ClusterMember(TrackedJob[PendingJob]):
         """Why its last run could not be made, or cannot yet."""
         self.accepted = 0
         """The generation of its spec of which the API server accepts a Job; 0 for none."""
+        self.doubts: dict[int, float] = {}
+        """The nominal instants of doubtful periods, and until when each is; see `Doubts`."""
         self.is_gone = False
         """It was deleted. A new KronJob of the same name is another member."""
 
@@ -96,10 +99,11 @@ class ClusterMember(TrackedJob[PendingJob]):
         """What came of its Jobs is what its stored status says: another replica made them."""
         self.trouble, self.accepted = trouble_of(self.stored), accepted_of(self.stored)
 
-    def has_stored(self, run: JobRun) -> bool:
-        """Whether its stored status says that the period of this Job has run.
+    def may_lose(self, run: JobRun) -> bool:
+        """Whether this Job may be deleted.
 
-        Until it does, the Job must not be deleted: nothing else proves that it ran.
+        Until the stored status says that its period has run, nothing else proves it. And while a
+        request for it may still arrive, nothing else refuses that.
         """
         if not run.period:
             return True
@@ -107,6 +111,7 @@ class ClusterMember(TrackedJob[PendingJob]):
         nominal_s = from_text(run.period)
         return (
             ledger is not None
+            and nominal_s not in self.doubts
             and ledger.is_handled(nominal_s)
             and all(intent.nominal_s != nominal_s for intent in ledger.starting)
         )
@@ -136,5 +141,6 @@ class ClusterMember(TrackedJob[PendingJob]):
             next_nominal_s=coming.nominal_s if coming else None,
             next_chosen_s=coming.chosen_s if coming else None,
             active=tuple(ActiveRun(run.name, run.uid, run.period) for run in active),
+            unanswered_s=tuple(sorted(self.doubts)[-MOST_UNANSWERED:]),
             conditions=conditions(self, now_s),
         )

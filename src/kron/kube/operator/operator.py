@@ -19,8 +19,10 @@ from kron.kube.client.election import Election
 from kron.kube.client.errors import ApiError, retry_delay_s
 from kron.kube.client.reflector import Reflector, Sink
 from kron.kube.client.resources import JOBS, KRONJOBS, Resource
+from kron.kube.operator.doubts import Doubts
 from kron.kube.operator.enrolment import ClusterEnrolment, Jobs
 from kron.kube.operator.event_sender import EventSender
+from kron.kube.operator.fences import Fences
 from kron.kube.operator.job_cleanup import JobCleanup
 from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.metrics import Metrics
@@ -74,27 +76,28 @@ class Operator:
         may_act = self._election.may_act
         self._cleanup = cleanup = JobCleanup(client, roster, may_act)
         self._statuses = statuses = StatusWriter(
-            client, journal, clock, may_act, self._see, self._status_stored
+            client, journal, clock, may_act, self._see, self._may_lose_more
         )
         self._events = events = EventSender(
             client, metrics, clock, may_act, statuses.is_idle, identity=settings.identity
         )
-        outcomes = Outcomes(roster, statuses, events, journal, metrics, clock)
+        self._doubts = doubts = Doubts(settings, clock, self._may_lose_more)
+        self._fences = fences = Fences(client, may_act, settings)
+        outcomes = Outcomes(roster, statuses, events, journal, metrics, clock, doubts)
         self._starter = starter = JobStarter(
-            client, roster, statuses, outcomes, clock, may_act, settings
+            client, roster, statuses, outcomes, doubts, fences, clock, may_act, settings
         )
-        self._rehearsal = Rehearsal(
-            client, statuses, events, journal, clock, may_act, slack_s=settings.slack_s
-        )
+        self._rehearsal = Rehearsal(client, statuses, events, journal, clock, may_act)
         # No committer, since the name of a Job is the lock: see `Committer`.
         scheduler: Scheduler[ClusterMember, PendingJob] = Scheduler(
             statuses, None, starter, outcomes, clock, slack_s=settings.slack_s
         )
         self._scheduler = scheduler
         self._enrolment = ClusterEnrolment(
-            roster, scheduler, starter, statuses, events, self._rehearsal, journal, clock, may_act
+            *(roster, scheduler, starter, statuses, events, doubts, self._rehearsal),
+            *(journal, clock, may_act),
         )
-        self._jobs = Jobs(roster, starter, statuses, cleanup, self._enrolment)
+        self._jobs = Jobs(roster, starter, statuses, outcomes, cleanup, fences, self._enrolment)
         self._reflectors = list(self._make_reflectors(client))
         metrics.gauges |= {
             "kron_kronjobs": ("KronJobs that are known.", lambda: len(roster)),
@@ -138,6 +141,7 @@ class Operator:
                 group.create_task(self._statuses.run())
                 group.create_task(self._events.run())
                 group.create_task(self._cleanup.run())
+                group.create_task(self._fences.run())
                 group.create_task(self._rehearsal.run())
                 try:
                     await self._act()
@@ -147,10 +151,12 @@ class Operator:
                     await self._statuses.flush()
         finally:
             await self._starter.drain()
+            self._doubts.end()
             self._enrolment.reset()
 
     async def _act(self) -> None:
         """Take up all KronJobs, then deal with what comes due or changes."""
+        self._doubts.begin(is_handed_over=False)
         self._enrolment.is_leading = self._enrolment.takes_up = True
         self._scheduler.watch_clock()  # a replica that does not lead does not follow it
         await self._take_up()
@@ -183,7 +189,8 @@ class Operator:
     def _see(self, kronjob: Object) -> None:
         self._enrolment.put(kronjob)
 
-    def _status_stored(self, member: ClusterMember) -> None:
+    def _may_lose_more(self, member: ClusterMember) -> None:
+        """Jobs that had to be kept may be deleted now: its status is stored, or a doubt is over."""
         self._cleanup.touch(member)
         self._starter.wake(member)
 

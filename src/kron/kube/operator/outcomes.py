@@ -15,6 +15,7 @@ from kron.engine.recovery import Conclude, Sighting
 from kron.kube.client.errors import ApiError
 from kron.kube.operator.condition import Trouble
 from kron.kube.operator.create_verdict import reason_word
+from kron.kube.operator.doubts import Doubts
 from kron.kube.operator.event_sender import EventSender
 from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.metrics import Metrics
@@ -37,6 +38,7 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
         journal: Journal,
         metrics: Metrics,
         clock: Clock,
+        doubts: Doubts,
     ) -> None:
         super().__init__(journal)
         self._roster = roster
@@ -44,6 +46,7 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
         self._events = events
         self._metrics = metrics
         self._clock = clock
+        self._doubts = doubts
 
     # What the scheduler announces
 
@@ -103,8 +106,18 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
         """A Job was found whose run the ledger did not know."""
         assert run.nominal_s is not None  # a manual run is no news to the ledger
         self._metrics.ended(Outcome.EXECUTED)
+        self._doubts.executed(job, run.nominal_s, run.chosen_s)
         uid, period = job.runs[run.run_id].uid, to_text(run.nominal_s)
         self._journal.of_job(Event.JOB_EXISTS, job.entry, period=period, job=run.run_id, uid=uid)
+
+    def ran_twice(self, member: ClusterMember, second: JobRun, first_uid: str) -> None:
+        """A second Job of a period was seen: something has broken the promise that there is one."""
+        message = (
+            f"a second Job {second.name} was made for {second.period}: "
+            f"uid {second.uid}, after {first_uid}"
+        )
+        self._journal.error("keep one Job a period", message, member.kronjob, period=second.period)
+        self._events.say(member, "Warning", "SecondJob", message[:1].upper() + message[1:])
 
     def ended(self, pending: PendingJob, outcome: Outcome, reason: str) -> None:
         """Its Job will not be made."""
@@ -153,6 +166,9 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
         self._statuses.touch(member)
 
     def _executed(self, pending: PendingJob, run: JobRun) -> None:
+        self._doubts.executed(pending.member, pending.nominal_s, pending.intent.chosen_s)
+        if first_uid := self._roster.earlier(run):
+            self.ran_twice(pending.member, run, first_uid)
         self._roster.put_made(run, pending.gone)
         pending.member.started(pending.nominal_s)
         trouble = pending.member.trouble

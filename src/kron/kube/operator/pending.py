@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 
-from kron.core.instant import to_text
 from kron.engine.actions import Outcome
 from kron.engine.ledger import Intent
-from kron.kube.resource.run import job_name
+from kron.kube.resource.run import JobRun, job_name
 from kron.runtime.tracked import Pending
 
 TYPE_CHECKING = False
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 class PendingJob(Pending):
     __slots__ = (
         *("generation", "given_up", "gone", "intent", "is_doubtful", "is_new"),
-        *("latest_s", "member", "task", "wake"),
+        *("latest_s", "member", "seen", "task", "wake"),
     )
 
     def __init__(
@@ -38,6 +37,8 @@ class PendingJob(Pending):
         """A try got no answer that says whether the Job was made."""
         self.gone: frozenset[str] = frozenset()
         """The uids of Jobs of the KronJob that went meanwhile: its own may be among them."""
+        self.seen: JobRun | None = None
+        """Its Job, once the watch has shown it. It may have gone since."""
         self.given_up: tuple[Outcome, str] | None = None
         """How its period ends, if the Job is not made by the try that is under way."""
         self.wake = asyncio.Event()
@@ -51,7 +52,7 @@ class PendingJob(Pending):
     @property
     def period(self) -> str:
         """Its period, as logs have it."""
-        return to_text(self.intent.nominal_s)
+        return self.intent.period
 
     @property
     def job_name(self) -> str:

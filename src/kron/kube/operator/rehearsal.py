@@ -59,8 +59,6 @@ class Rehearsal:
         journal: Journal,
         clock: Clock,
         may_act: Callable[[], bool],
-        *,
-        slack_s: int,
     ) -> None:
         self._client = client
         self._statuses = statuses
@@ -68,7 +66,6 @@ class Rehearsal:
         self._journal = journal
         self._clock = clock
         self._may_act = may_act
-        self._slack_s = slack_s
         self._awaited: dict[ClusterMember, None] = {}
         """Those whose statuses wait for the answer."""
         self._others: dict[ClusterMember, None] = {}
@@ -141,7 +138,7 @@ class Rehearsal:
         """Ask once; None: the API server would create the Job."""
         now_s = self._clock.now_ns() // SECOND_NS
         intent = Intent(now_s, now_s, "", kronjob.job.text)
-        manifest = run_manifest(kronjob, intent, self._slack_s)
+        manifest = run_manifest(kronjob, intent, 0)
         try:
             await self._client.dry_run(JOBS, kronjob.namespace, manifest, timeout_s=LONGEST_S)
         except ApiError as error:

@@ -1,10 +1,13 @@
 """The roster: every KronJob, and the Jobs that carry their names.
 
 The API server reports them in any order: a Job may come before its KronJob.
+
+A period has one Job. The roster remembers the Jobs that have gone, so that it notices a second one.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Collection
 
 from kron.core.errors import KronError
@@ -22,10 +25,15 @@ if TYPE_CHECKING:
     from kron.runtime.ports import Store
 
 
+_MOST_REMEMBERED = 20_000
+
+
 class ClusterRoster(Roster[Key, ClusterMember]):
     def __init__(self) -> None:
         super().__init__()
         self._runs: dict[Key, dict[str, JobRun]] = {}
+        self._gone: OrderedDict[tuple[str, str, str], str] = OrderedDict()
+        """The uids of the Jobs that have gone lately, by owner, namespace and name."""
 
     def enrol(self, metadata: Metadata, store: Store[Any]) -> ClusterMember:
         key = (metadata.namespace, metadata.name)
@@ -53,7 +61,20 @@ class ClusterRoster(Roster[Key, ClusterMember]):
         if not _reads(run.period):
             return None  # not of a KronJob, whatever its labels say
         self._runs.setdefault((run.namespace, run.kronjob), {})[run.name] = run
-        return self._owner(run)
+        owner = self._owner(run)
+        for pending in owner.pending if owner is not None else ():
+            if pending.period == run.period:
+                pending.seen = run
+        return owner
+
+    def earlier(self, run: JobRun) -> str:
+        """The uid of another Job that the period of this Job has had lately; '' if it had none."""
+        known = self._runs.get((run.namespace, run.kronjob), {}).get(run.name)
+        if known is not None and known.owner_uid == run.owner_uid:
+            uid = known.uid
+        else:
+            uid = self._gone.get(_lock(run), run.uid)
+        return uid if run.period and run.owner_uid and uid != run.uid else ""
 
     def drop_run(self, gone: JobRun) -> ClusterMember | None:
         """A Job is gone. Returns the member that it belonged to, if that is known."""
@@ -63,6 +84,10 @@ class ClusterRoster(Roster[Key, ClusterMember]):
         if run is None or run.uid != gone.uid:
             return None  # not known, or a later Job has its name
         del runs[gone.name]
+        if run.period:
+            self._gone[_lock(run)] = run.uid
+            if len(self._gone) > _MOST_REMEMBERED:
+                self._gone.popitem(last=False)
         self._tidy(key)
         owner = self._owner(run)
         for pending in owner.pending if owner is not None else ():
@@ -88,6 +113,11 @@ class ClusterRoster(Roster[Key, ClusterMember]):
     def _owner(self, run: JobRun) -> ClusterMember | None:
         member = self._jobs.get((run.namespace, run.kronjob))
         return member if member is not None and member.metadata.uid == run.owner_uid else None
+
+
+def _lock(run: JobRun) -> tuple[str, str, str]:
+    """What two Jobs of one period have in common."""
+    return run.owner_uid, run.namespace, run.name
 
 
 def _reads(period: str) -> bool:

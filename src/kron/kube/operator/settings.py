@@ -9,6 +9,9 @@ from kron.runtime import DEFAULT_SLACK_S
 
 DEFAULT_REPLACE_TIMEOUT_S = 60
 DEFAULT_WATCH_SILENCE_S = 120
+DEFAULT_NETWORK_DELAY_S = 120
+"""The longest life of a segment that TCP assumes (RFC 9293)."""
+DEFAULT_MAX_SKEW_S = 10
 DEFAULT_LEASE_DURATION_S = 15
 DEFAULT_LEASE_NAME = "kron-operator"
 DEFAULT_HTTP = "127.0.0.1:8080"
@@ -26,6 +29,10 @@ class OperatorSettings(Frozen):
     replace_timeout_s: int = DEFAULT_REPLACE_TIMEOUT_S
     watch_silence_s: int = DEFAULT_WATCH_SILENCE_S
     """How long a watch may be silent before it is restarted."""
+    network_delay_s: int = DEFAULT_NETWORK_DELAY_S
+    """How long a network may hold back a request whose connection was reset."""
+    max_skew_s: int = DEFAULT_MAX_SKEW_S
+    """How much the clock of a leader may differ from the API server's; 0: by any amount."""
     http: tuple[str, int] | None = None
     """Where health and metrics are served."""
     log_format: Format = Format.TEXT
@@ -39,5 +46,13 @@ class OperatorSettings(Frozen):
 
     @property
     def creation_s(self) -> float:
-        """How long a creation may take: it is over when another operator takes over."""
+        """How long a creation may take: it is over when the lease of a silent leader is."""
         return self.lease_duration_s - self.act_s
+
+    @property
+    def dead_s(self) -> float:
+        """How long after a creation was given up it may still make the Job.
+
+        The network may hold the request back, and then the server may take its time.
+        """
+        return self.network_delay_s + self.creation_s

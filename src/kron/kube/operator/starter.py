@@ -23,6 +23,8 @@ from kron.kube.client.errors import ApiError, is_gone, malformed, retry_delay_s
 from kron.kube.client.resources import JOBS
 from kron.kube.operator.condition import Trouble
 from kron.kube.operator.create_verdict import Verdict, judge, reason_word
+from kron.kube.operator.doubts import Doubts
+from kron.kube.operator.fences import Fences, NotLeadingError
 from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.outcomes import Outcomes
 from kron.kube.operator.pending import PendingJob
@@ -37,11 +39,8 @@ MOST_AT_ONCE = 100
 while others are still asked for, so with few at a time their Pods wait: measured for a
 thousand, 24 took a quarter longer, 200 as long as 100."""
 NOT_ASKED_FOR = ApiError(0, "it was given up before it was asked for")
+GIVEN_UP_BEFORE = "an earlier leader gave it up"
 _MOST_JITTER = 0.2
-
-
-class NotLeadingError(Exception):
-    """Another operator may be leading by now, so nothing may be written."""
 
 
 class JobStarter:
@@ -51,6 +50,8 @@ class JobStarter:
         roster: ClusterRoster,
         statuses: StatusWriter,
         outcomes: Outcomes,
+        doubts: Doubts,
+        fences: Fences,
         clock: Clock,
         may_act: Callable[[], bool],
         settings: OperatorSettings,
@@ -59,9 +60,11 @@ class JobStarter:
         self._roster = roster
         self._statuses = statuses
         self._outcomes = outcomes
+        self._doubts = doubts
+        self._fences = fences
         self._clock = clock
         self._may_act = may_act
-        self._slack_s = settings.slack_s
+        self._spare_s = settings.slack_s + settings.dead_s
         self._creation_s = settings.creation_s
         self._replace_timeout_s = settings.replace_timeout_s
         self._slots = asyncio.Semaphore(MOST_AT_ONCE)
@@ -171,7 +174,7 @@ class JobStarter:
                 message = f"the Job {name} was to be replaced and still exists after {waited}"
                 self._outcomes.failed(pending, Trouble("NotReplaced", message))
                 return False
-            present = [run for run in active if run.uid not in deleted and member.has_stored(run)]
+            present = [run for run in active if run.uid not in deleted and member.may_lose(run)]
             if not present:
                 await pending.wait_for_change(left_s)
                 continue
@@ -201,11 +204,16 @@ class JobStarter:
         """Try until the Job exists, or will not be made."""
         announced = -1
         for tries in count():
+            if pending.seen is not None:  # the answer was lost, and the Job may have gone since
+                self._take(pending, pending.seen)
+                return
             error = await self._try(pending)
             self._let_go(pending)
             if error is None:
                 return
-            pending.is_doubtful = pending.is_doubtful or error.may_have_happened
+            if error.may_have_happened:
+                pending.is_doubtful = True
+                self._doubts.unanswered(pending.member, pending.nominal_s)
             verdict = judge(error)
             if verdict is Verdict.EXISTS:
                 if await self._take_existing(pending):
@@ -231,7 +239,7 @@ class JobStarter:
                 return NOT_ASKED_FOR
             self._check_leading()
             pending.generation = pending.member.metadata.generation
-            manifest = run_manifest(kronjob, pending.intent, self._slack_s)
+            manifest = run_manifest(kronjob, pending.intent, self._spare_s)
             creation = asyncio.ensure_future(
                 self._client.create(
                     JOBS, kronjob.namespace, manifest, is_brief=True, timeout_s=self._creation_s
@@ -257,35 +265,29 @@ class JobStarter:
 
     async def _take_existing(self, pending: PendingJob) -> bool:
         """A Job of that name exists: ours or another's. False: it is gone by now."""
-        owner, name = pending.member.metadata, pending.job_name
-        run = await self._look(owner.namespace, name)
-        if run is None:
-            return False
-        if run.owner_uid == owner.uid and run.period == pending.period:
+        run = await self._fences.look(pending.member, pending.intent)
+        if run is not None:
+            self._take(pending, run)
+        return run is not None
+
+    def _take(self, pending: PendingJob, run: JobRun) -> None:
+        """The name of its Job is taken: by itself, by a fence, or by another's Job."""
+        is_ours = run.owner_uid == pending.member.metadata.uid and run.period == pending.period
+        if is_ours and run.is_fence:
+            self._outcomes.ended(pending, Outcome.MISSED, GIVEN_UP_BEFORE)
+        elif is_ours:
             self._outcomes.found(pending, run)
         else:
-            message = f"a Job named {name} exists already and does not belong to this KronJob"
+            message = f"a Job named {run.name} exists already and does not belong to this KronJob"
             self._outcomes.failed(pending, Trouble("ForeignJob", message))
-        return True
-
-    async def _look(self, namespace: str, name: str) -> JobRun | None:
-        """The Job of that name, once the API server has answered; None if none exists."""
-        tries = 0
-        while True:
-            try:
-                return read_run(await self._client.get(JOBS, namespace, name))
-            except ApiError as error:
-                if is_gone(error):
-                    return None
-                await asyncio.sleep(retry_delay_s(error, tries))
-                tries += 1
 
     async def _give_up(self, pending: PendingJob, error: ApiError) -> None:
         """Try no more: the period ends, once it is certain that no Job exists."""
         outcome, reason = pending.given_up or (Outcome.MISSED, f"{LATE}: {error}")
         if pending.is_doubtful:
-            await asyncio.sleep(self._creation_s)  # a creation may still be under way for this long
-            if await self._take_existing(pending):
+            run = await self._fences.put_up(pending.member, pending.intent)
+            if run is not None:
+                self._take(pending, run)
                 return
         self._outcomes.ended(pending, outcome, reason)
 

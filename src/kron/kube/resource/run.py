@@ -7,6 +7,7 @@ second time.
 from __future__ import annotations
 
 import hashlib
+from math import ceil
 
 from kron.core.decision import ENGINE_VERSION
 from kron.core.frozen import Frozen
@@ -20,11 +21,11 @@ PERIOD_ID = "kron.io/period-id"
 """An annotation, and a label with `-` for `:`, since a label's value may hold none."""
 _CHOSEN_TIME = "kron.io/chosen-time"
 _MANUAL = "kron.io/manual"
+_FENCE = "kron.io/fence"
 
 _LONGEST_JOB_NAME = 63
 _LARGEST_TTL_S = 2**31 - 1
-_SPARE_S = 60
-"""How long a finished Job is kept after its period can no longer start: clocks differ."""
+_CLOCKS_DIFFER_S = 60
 
 
 class JobRun(Frozen):
@@ -43,6 +44,8 @@ class JobRun(Frozen):
     created_s: int
     finished_s: int | None
     chosen_s: int | None = None
+    is_fence: bool = False
+    """It never runs, and holds the name of a period that ended without a Job."""
 
 
 def job_name(kronjob_name: str, period_id: str) -> str:
@@ -50,8 +53,10 @@ def job_name(kronjob_name: str, period_id: str) -> str:
     return f"{kronjob_name}-{hashlib.sha256(period_id.encode()).hexdigest()[:10]}"
 
 
-def run_manifest(kronjob: KronJob, intent: Intent, slack_s: int) -> Object:
+def run_manifest(kronjob: KronJob, intent: Intent, spare_s: float) -> Object:
     """The Job for a period that is about to start.
+
+    `spare_s`: how long after its deadline a request for it may still arrive.
 
     Its annotations have the decision as it was made, even if the KronJob was edited since. If that
     cannot be made again from the intent, they say when the Job was to run, and nothing of why.
@@ -76,7 +81,20 @@ def run_manifest(kronjob: KronJob, intent: Intent, slack_s: int) -> Object:
             "kron.io/attempts": str(decision.attempts),
         }
     job = _job(kronjob, job_name(kronjob.name, period_id), labels, annotations)
-    _keep_while_startable(job["spec"], kronjob, slack_s)
+    _keep_while_startable(job["spec"], kronjob, spare_s)
+    return job
+
+
+def fence_manifest(kronjob: KronJob, intent: Intent) -> Object:
+    """A Job in place of the one that a period might still get.
+
+    It has no Pods, even if something resumes it, as queueing controllers do. The template is that
+    of the Job itself, because policies of the cluster may refuse another.
+    """
+    job = run_manifest(kronjob, intent, 0)
+    job["metadata"]["annotations"][_FENCE] = "true"
+    job["spec"] |= {"suspend": True, "parallelism": 0}
+    job["spec"].pop("ttlSecondsAfterFinished", None)
     return job
 
 
@@ -117,6 +135,7 @@ def read_run(job_object: Object) -> JobRun:
         created_s=instant_s(metadata, "creationTimestamp") or 0,
         finished_s=ended_s if is_finished else None,
         chosen_s=instant_s(annotations, _CHOSEN_TIME),
+        is_fence=text(annotations, _FENCE) == "true",
     )
 
 
@@ -155,11 +174,13 @@ def _metadata(template: Object, labels: dict[str, str], annotations: dict[str, s
     }
 
 
-def _keep_while_startable(spec: Object, kronjob: KronJob, slack_s: int) -> None:
-    """A Job must not be deleted while its period could still start: its name is the lock."""
+def _keep_while_startable(spec: Object, kronjob: KronJob, spare_s: float) -> None:
+    """A Job must not be deleted while a request for it may arrive: its name is the lock."""
     ttl_s = spec.get("ttlSecondsAfterFinished")
     if type(ttl_s) is int:
-        kept_s = min(kronjob.schedule.policy.deadline_s + slack_s + _SPARE_S, _LARGEST_TTL_S)
+        kept_s = min(
+            ceil(kronjob.schedule.policy.deadline_s + spare_s + _CLOCKS_DIFFER_S), _LARGEST_TTL_S
+        )
         spec["ttlSecondsAfterFinished"] = max(ttl_s, kept_s)
 
 

@@ -11,10 +11,12 @@ from kron.core.frozen import Frozen
 from kron.core.instant import optional_text, to_text
 from kron.engine.ledger import Ledger
 from kron.engine.storage import ledger_from_json, ledger_to_json
-from kron.kube.api_object import instant_s, integer, member, objects, text
+from kron.kube.api_object import instant_s, instants_s, integer, member, objects, text
 
 MOST_ACTIVE = 1_000
 """More are not listed, but they count."""
+MOST_UNANSWERED = 1_000
+"""Far more than a KronJob has periods in the time for which one may be doubtful."""
 
 
 class Condition(Frozen):
@@ -41,6 +43,8 @@ class Status(Frozen):
     next_nominal_s: int | None = None
     next_chosen_s: int | None = None
     active: tuple[ActiveRun, ...] = ()
+    unanswered_s: tuple[int, ...] = ()
+    """The nominal instants of periods whose Jobs must be kept: a request for one may arrive yet."""
     conditions: tuple[Condition, ...] = ()
 
 
@@ -58,6 +62,7 @@ def status_to_json(status: Status) -> dict[str, object]:
         "nextNominalTime": optional_text(status.next_nominal_s),
         "nextChosenTime": optional_text(status.next_chosen_s),
         "active": [_run_to_json(run) for run in status.active],
+        "unanswered": [to_text(nominal_s) for nominal_s in status.unanswered_s] or None,
         "ledger": None if status.ledger is None else ledger_to_json(status.ledger),
         "conditions": [_condition_to_json(condition) for condition in status.conditions],
     }
@@ -77,6 +82,7 @@ def status_from_json(obj: object) -> Status:
         next_nominal_s=instant_s(status, "nextNominalTime"),
         next_chosen_s=instant_s(status, "nextChosenTime"),
         active=tuple(map(_run_from_json, objects(status, "active"))),
+        unanswered_s=tuple(instants_s(status, "unanswered")),
         conditions=tuple(map(_condition_from_json, objects(status, "conditions"))),
     )
 
