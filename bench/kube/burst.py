@@ -128,9 +128,10 @@ def _round(cluster: ControlPlane, number: int) -> tuple[_Kron, Lateness]:
         wait_until(due_s - 0.5)
         assert operator.process is not None
         jobs = jobs_of(cluster.audit_log, namespace)
+        ended = statuses_of(cluster.audit_log, namespace)
         before_ns = usage(operator.process.pid).cpu_ns
         jobs.wait(JOBS, due_s + _LONGEST_S)
-        statuses.wait(2 * JOBS, due_s + 2 * _LONGEST_S)
+        ended.wait(JOBS, due_s + 2 * _LONGEST_S)
         wait_until_quiet(cluster.audit_log, due_s + 3 * _LONGEST_S)
         cpu_s = (usage(operator.process.pid).cpu_ns - before_ns) / 1e9
         operator.stop()

@@ -13,12 +13,13 @@ _LOOK_S = 0.1
 
 
 class Tail:
-    """Counts the lines that have all of some words in them, from now on."""
+    """Counts the lines that have all of some words in them, and one not, from now on."""
 
-    def __init__(self, log: Path, *words: str) -> None:
+    def __init__(self, log: Path, *words: str, without: str = "\n\n") -> None:
         self.count = 0
         self._log = log
         self._words = [word.encode() for word in words]
+        self._without = without.encode()
         self._offset = log.stat().st_size if log.exists() else 0
 
     def look(self) -> int:
@@ -29,7 +30,8 @@ class Tail:
                 if not line.endswith(b"\n"):
                     break
                 self._offset += len(line)
-                self.count += all(word in line for word in self._words)
+                is_one = all(word in line for word in self._words)
+                self.count += is_one and self._without not in line
         return self.count
 
     def wait(self, count: int, until_s: float) -> bool:
@@ -49,7 +51,8 @@ class Tail:
 def jobs_of(log: Path, namespace: str) -> Tail:
     """The Jobs that are made in a namespace."""
     target = f'"resource":"jobs","namespace":"{namespace}"'
-    return Tail(log, '"verb":"create"', target, '"stage":"ResponseComplete"', '"code":201')
+    words = ('"verb":"create"', target, '"stage":"ResponseComplete"', '"code":201')
+    return Tail(log, *words, without="dryRun=All")
 
 
 def statuses_of(log: Path, namespace: str) -> Tail:

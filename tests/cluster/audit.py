@@ -15,6 +15,7 @@ from kron.core.frozen import Frozen
 
 _QUIET = ["RequestReceived"]
 _BEGINNING = b'{"kind":"Event","apiVersion":"audit.k8s.io/v1"'
+DRY_RUN = "dry-run"
 POLICY: dict[str, Any] = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -41,6 +42,7 @@ class Request(Frozen):
     user: str
     agent: str
     verb: str
+    """As RBAC has it, or `dry-run` for a creation of which nothing is to come."""
     group: str
     resource: str
     subresource: str
@@ -60,7 +62,7 @@ class Request(Frozen):
     @property
     def is_write(self) -> bool:
         """Whether it asked for a change."""
-        return self.verb not in ("get", "list", "watch")
+        return self.verb not in ("get", "list", "watch", DRY_RUN)
 
 
 def read_audit(log: Path, containing: str = "") -> list[Request]:
@@ -100,7 +102,7 @@ def _request(event: dict[str, Any]) -> Request:
     return Request(
         user=event["user"].get("username", ""),
         agent=event.get("userAgent", ""),
-        verb=event["verb"],
+        verb=DRY_RUN if "dryRun=All" in event["requestURI"] else event["verb"],
         group=target.get("apiGroup", ""),
         resource=target.get("resource", ""),
         subresource=target.get("subresource", ""),

@@ -259,6 +259,8 @@ def _read_request(request: web.Request, body: bytes) -> Seen:
     verb = _WRITES.get(request.method) or ("get" if len(steps) > 1 else "list")
     if "watch" in request.query:
         verb = "watch"
+    if "dryRun" in request.query:
+        verb = "dry-run"
     return {
         "verb": verb,
         "resource": "/".join([steps[0], *steps[2:]]),

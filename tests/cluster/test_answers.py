@@ -179,15 +179,21 @@ def test_refusals_of_the_real_server_are_retried_if_they_may_pass_and_final_if_n
         for name, word, why in (
             ("denied", "Denied", REASON),
             ("forbidden", "Denied", REASON),
-            ("imageless", "Invalid", "spec.template.spec.containers[0].image: Required value"),
-            ("mislabelled", "Invalid", "metadata.labels: Invalid value"),
+            (
+                "imageless",
+                "InvalidTemplate",
+                "spec.template.spec.containers[0].image: Required value",
+            ),
+            ("mislabelled", "InvalidTemplate", "metadata.labels: Invalid value"),
         ):
             in_trouble(kronjobs, name, word)
             missed(kronjobs, name, period, why)
             assert len(creations(cluster, kronjobs, name, period)) == 1, name
-            (error,) = operator.events("error", name)
-            assert why in str(error.get("error"))
-        assert kronjobs.events("imageless", "Invalid")[0]["type"] == "Warning"
+            early, late = operator.events("error", name)
+            assert (early["operation"], late["operation"]) == ("rehearse job", "create job")
+            assert why in str(early["error"])
+            assert why in str(late["error"])
+        assert kronjobs.events("imageless", "InvalidTemplate")[0]["type"] == "Warning"
 
         # Refused for now: tried again, until it goes well or it is too late.
         in_trouble(full, "patient", "QuotaExceeded")

@@ -9,7 +9,7 @@ import pytest
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kronjobs import KronJobs, wait_for
 from tests.cluster.operator import Operator
-from tests.kube.resource.bad_specs import BAD_SPECS, bad_kronjob, good_kronjob
+from tests.kube.resource.bad_specs import BAD_SPECS, GOOD_SPECS, bad_kronjob, good_kronjob, merged
 
 REFUSED = [bad for bad in BAD_SPECS if bad.refused_by == "api"]
 JUDGED = [bad for bad in BAD_SPECS if bad.refused_by == "engine"]
@@ -40,6 +40,17 @@ def test_every_bad_spec_that_can_be_refused_is_refused_with_its_rule(
         if bad.message not in refusals[bad.id]
     }
     assert wrong == {}
+
+
+def test_every_good_spec_is_accepted(cluster: ControlPlane) -> None:
+    items = []
+    for name, patch in GOOD_SPECS.items():
+        kronjob = good_kronjob(name)
+        kronjob["spec"] = merged(kronjob["spec"], patch)
+        items.append(kronjob)
+    listed = {"apiVersion": "v1", "kind": "List", "items": items}
+    answer = cluster.kubectl("apply", "--dry-run=server", "-f", "-", input=json.dumps(listed))
+    assert answer.returncode == 0, answer.stderr
 
 
 def test_what_only_the_engine_can_judge_becomes_a_condition_and_an_event_and_no_job(

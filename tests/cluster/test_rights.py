@@ -10,7 +10,7 @@ from pathlib import Path
 from kron.core.instant import to_text
 from kron.kube.resource.run import job_name
 from tests.cluster.account import binding_of
-from tests.cluster.audit import Request
+from tests.cluster.audit import DRY_RUN, Request
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kronjobs import NEVER, KronJobs, job_template, wait_for
 from tests.cluster.operator import Operator
@@ -95,7 +95,11 @@ def test_without_a_right_it_says_which(
 
 def _used(requests: list[Request]) -> set[Right]:
     return {
-        (request.group, f"{request.resource}/{request.subresource}".rstrip("/"), request.verb)
+        (
+            request.group,
+            f"{request.resource}/{request.subresource}".rstrip("/"),
+            "create" if request.verb == DRY_RUN else request.verb,
+        )
         for request in requests
         if request.agent.startswith("kron-operator/")
     }

@@ -32,7 +32,7 @@ def writes(proxy: Proxy) -> list[Object]:
     return [
         each
         for each in proxy.seen()
-        if each["verb"] not in ("get", "list", "watch")
+        if each["verb"] not in ("get", "list", "watch", "dry-run")
         and each["resource"] not in ("leases", "events")
     ]
 

@@ -104,6 +104,9 @@ class Line:
             lambda: world.server.create(resource, namespace, body), options.get("timeout_s", 5.0)
         )
 
+    async def dry_run(self, *_: object, **__: object) -> None:
+        self._check()
+
     async def replace(
         self, resource: Resource, namespace: str, name: str, body: Object, **__: object
     ) -> Object:

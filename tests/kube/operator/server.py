@@ -79,6 +79,7 @@ class Server:
         }
         self.requests: list[tuple[str, str, str]] = []
         self.on_create_job: Callable[[Object], Coroutine[Any, Any, None]] | None = None
+        self.on_dry_run: Callable[[Object], Coroutine[Any, Any, None]] | None = None
         self.on_job_made: Callable[[Object], Coroutine[Any, Any, None]] | None = None
         self.stays: frozenset[str] = frozenset()
         """The names of Jobs that are there still when their deletion was answered."""
@@ -165,6 +166,11 @@ class Server:
             await self.on_job_made(made)
         return made
 
+    async def dry_run(self, resource: Resource, _: str, body: Object, **__: object) -> None:
+        await self._asked("dry-run", resource, body["metadata"]["name"])
+        if self.on_dry_run:
+            await self.on_dry_run(json.loads(json.dumps(body)))
+
     async def replace(
         self, resource: Resource, _: str, name: str, body: Object, **__: object
     ) -> Object:
@@ -234,7 +240,9 @@ class Server:
 class Replica:
     """An operator that works on such a server, from `start` to `stop`."""
 
-    def __init__(self, server: Server, *, log: str = "/dev/null", **settings: Any) -> None:
+    def __init__(
+        self, server: Server, *, log: str = "/dev/null", identity: str = "me", **settings: Any
+    ) -> None:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualLoop)  # see `play`
         self.clock = loop.clock
@@ -242,7 +250,7 @@ class Replica:
         loop.timers.append(timer)
         self.metrics = Metrics()
         self.operator = Operator(
-            OperatorSettings(identity="me", lease_namespace="kron", **settings),
+            OperatorSettings(identity=identity, lease_namespace="kron", **settings),
             cast("Client", server),
             Journal(self.clock, path=log),
             self.metrics,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kron.engine.actions import Outcome
-from kron.kube.operator.condition import Trouble, conditions, trouble_of
+from kron.kube.operator.condition import Trouble, accepted_of, conditions, trouble_of
 from kron.kube.operator.member import ClusterMember
 from kron.kube.resource.schema.definition import root_schema
 from kron.kube.resource.status import Condition, Status
@@ -19,7 +19,7 @@ DESCRIBED = re.findall(
     root_schema()["properties"]["status"]["properties"]["conditions"]["description"],
 )
 """The conditions that the definition describes."""
-QUOTA = Trouble("QuotaExceeded", "exceeded quota: jobs")
+QUOTA = Trouble("QuotaExceeded", "exceeded quota: jobs", generation=1)
 NO_TIME = ended(T0, Outcome.UNSCHEDULABLE, "no second is left").replace(chosen_s=None)
 
 
@@ -82,6 +82,37 @@ def test_a_new_leader_takes_over_trouble_but_not_what_a_frozen_operator_wrote() 
     assert trouble_of(Status()) is None
 
 
+def test_trouble_is_over_with_the_generation_that_it_was_about() -> None:
+    made = member()
+    made.trouble = QUOTA
+    assert not found(made)["Ready"].status
+    made.metadata = metadata(generation=2)
+    after = found(made)
+    assert (after["Ready"].status, after["Ready"].reason) == (True, "Scheduled")
+    assert (after["SchedulingError"].status, after["SchedulingError"].message) == (False, "")
+
+
+def test_a_period_without_a_time_says_nothing_of_the_constraints_that_came_after_it() -> None:
+    made = member(known=ledger(T0, last=NO_TIME))
+    made.stored = Status(ledger=made.ledger, conditions=conditions(made, T0))
+    assert found(made)["Unschedulable"].status, "the same after a restart"
+    made.load(ledger(T0, last=NO_TIME, schedule="30 * * * *"))
+    assert not found(made)["Unschedulable"].status
+    made.stored = Status(ledger=made.ledger, conditions=conditions(made, T0))
+    assert not found(made)["Unschedulable"].status, "the same after a restart"
+    made.load(ledger(T0, last=NO_TIME.replace(nominal_s=T0 + 60), schedule="30 * * * *"))
+    assert found(made)["Unschedulable"].status
+
+
+def test_what_the_api_server_accepted_is_known_to_the_next_leader() -> None:
+    made = member()
+    assert accepted_of(Status(conditions=conditions(made, T0))) == 0
+    made.accepted = 1
+    assert accepted_of(Status(conditions=conditions(made, T0))) == 1
+    made.metadata = metadata(generation=2)
+    assert accepted_of(Status(conditions=conditions(made, T0))) == 0
+
+
 def test_messages_are_those_of_their_causes() -> None:
     made = member(known=ledger(T0, last=NO_TIME))
     made.invalid, made.trouble = "spec.schedule: bad", QUOTA
@@ -94,7 +125,7 @@ def test_messages_are_those_of_their_causes() -> None:
 def test_a_message_is_never_longer_than_the_definition_allows() -> None:
     made = member()
     made.invalid = "x" * 1_000_000
-    made.trouble = Trouble("Refused", "y" * 1_000_000)
+    made.trouble = Trouble("Refused", "y" * 1_000_000, generation=1)
     assert max(len(each.message) for each in found(made).values()) <= 32_768
 
 
@@ -102,7 +133,7 @@ def test_the_time_is_that_of_the_last_change_of_status_not_of_its_message() -> N
     made = member()
     made.trouble = QUOTA
     made.stored = Status(conditions=conditions(made, T0))
-    made.trouble = Trouble("Unreachable", "gone")
+    made.trouble = Trouble("Unreachable", "gone", generation=2)
     made.metadata = metadata(generation=2)
     later = found(made, T0 + 60)
     assert later["SchedulingError"].since_s == T0

@@ -54,12 +54,14 @@ RIGHTS = 'jobs.batch is forbidden: User "u" cannot create resource "jobs" in API
             id="a namespace that goes",
         ),
         pytest.param(answered(404, "NotFound"), Verdict.NEVER, "NotFound", id="no namespace"),
-        pytest.param(answered(422, "Invalid"), Verdict.NEVER, "Invalid", id="an invalid template"),
-        pytest.param(answered(400, "BadRequest"), Verdict.NEVER, "BadRequest", id="a bad one"),
+        pytest.param(
+            answered(422, "Invalid"), Verdict.NEVER, "InvalidTemplate", id="an invalid template"
+        ),
+        pytest.param(answered(400, "BadRequest"), Verdict.NEVER, "InvalidTemplate", id="a bad one"),
         pytest.param(
             answered(413, "RequestEntityTooLarge"),
             Verdict.NEVER,
-            "RequestEntityTooLarge",
+            "InvalidTemplate",
             id="too large",
         ),
         pytest.param(answered(400, "", DENIED), Verdict.NEVER, "Denied", id="a webhook, as 400"),

@@ -87,6 +87,9 @@ _COUNT_RULE = "a schedule begins with five fields"
 _MODIFIER_RULE = "a modifier is written like @win(after,2h), without spaces"
 _DURATION_RULE = "a duration is written like 90m, 1h30m, 1.5h or 250ms"
 _CLAUSE_RULE = "a clause is one of hours=8-18"
+_FUZZY_RULE = "a schedule in words is one like daily around 14:00"
+_TWICE_RULE = "a modifier is given twice: keep one of them"
+_WIN_RULE = "a window is written like @win(after,2h)"
 _POD = "spec.jobTemplate.spec.template.spec"
 
 
@@ -137,6 +140,41 @@ BAD_SPECS: list[BadSpec] = [
     _schedule(
         "long-schedule", "0 0 * * *" + " " * 5000, "may not be more than 4096", "and may have 4,096"
     ),
+    # Schedules in words.
+    _schedule("fuzzy-word", "dayly around 14:00", _FUZZY_RULE, 'did you mean "daily"?'),
+    _schedule("fuzzy-at", "daily at 14:00", _FUZZY_RULE, "write around instead of at"),
+    _schedule("fuzzy-month", "monthly", _FUZZY_RULE, "write five cron fields"),
+    _schedule("fuzzy-hour", "daily around 25:00", _FUZZY_RULE, "is not between 0 and 23"),
+    _schedule("fuzzy-half", "daily around 14:00 pm", _FUZZY_RULE, "is not between 1 and 12"),
+    _schedule("fuzzy-weekday", "weekly on mondey", _FUZZY_RULE, 'did you mean "monday"?'),
+    _schedule("fuzzy-zone", "daily around 14:00 CET", _FUZZY_RULE, "write its offset"),
+    _schedule("fuzzy-unit", "every 5 fortnights", _FUZZY_RULE, "fortnights"),
+    _schedule("placeholder", "FUZZY:DAILY * * *", _FUZZY_RULE, "FUZZY:DAILY"),
+    _schedule("cron-word", "noon 0 * * *", _FUZZY_RULE, "noon"),
+    # Modifiers in the text.
+    *(
+        _schedule(f"modifier-twice-{name}", f"0 0 * * * {said} {said}", _TWICE_RULE, "given twice")
+        for name, said in (
+            ("tz", "@tz(UTC)"),
+            ("win", "@win(after,2h)"),
+            ("dist", "@dist(uniform)"),
+            ("seed", '@seed(daily,salt="a b")'),
+            ("policy", "@policy(deadline=1h)"),
+            ("only", "@only(hours=8)"),
+            ("avoid", "@avoid(dow=SUN)"),
+        )
+    ),
+    _schedule(
+        "modifier-twice-apart", "@tz(UTC) 0 0 @win(after,1h) * * * @tz(UTC)", _TWICE_RULE, "twice"
+    ),
+    _schedule("window-in-text", "0 0 * * * @win(after,2d)", _WIN_RULE, "write 2d as 48h"),
+    _schedule("window-mode-in-text", "0 0 * * * @win(aftr,2h)", _WIN_RULE, 'did you mean "after"?'),
+    _schedule(
+        "window-absurd-in-text", "0 0 * * * @win(after,99999999h)", _WIN_RULE, "than 292 years"
+    ),
+    _schedule("hours-in-text", "0 0 * * * @only(hours=99)", _CLAUSE_RULE, "between 0 and 23"),
+    _schedule("dow-in-text", "0 0 * * * @avoid(dow=XYZ)", _CLAUSE_RULE, "XYZ"),
+    _schedule("key-in-text", "0 0 * * * @avoid(day=MON)", _CLAUSE_RULE, "unknown key"),
     # Time zones.
     _api("zone-number", {"timezone": 1}, "spec.timezone", "must be of type string", "must be text"),
     _api(
@@ -220,6 +258,20 @@ BAD_SPECS: list[BadSpec] = [
         "is longer than 366 days",
     ),
     _api(
+        "window-centuries",
+        _window("99999999999999h"),
+        "spec.window.duration",
+        "a window is at most 8784h long",
+        "is longer than",
+    ),
+    _api(
+        "window-added-up",
+        _window("99999h99999h99999h"),
+        "spec.window.duration",
+        "a window is at most 8784h long",
+        "is longer than 366 days",
+    ),
+    _api(
         "window-member",
         {"window": {"mode": "after", "duration": "2h", "lenght": "2h"}},
         "spec.window.lenght",
@@ -287,6 +339,13 @@ BAD_SPECS: list[BadSpec] = [
         "sigma must be longer than 0s",
     ),
     _api(
+        "sigma-centuries",
+        _distribution("normal", sigma="99999999h"),
+        "spec.distribution.params.sigma",
+        "a duration is at most 292 years long",
+        "is longer than 292 years",
+    ),
+    _api(
         "parameter-unknown",
         _distribution("normal", mean="mid"),
         "spec.distribution.params.mean",
@@ -328,6 +387,41 @@ BAD_SPECS: list[BadSpec] = [
         "spec.constraints.only[0]",
         _CLAUSE_RULE,
         'did you mean "hours"?',
+    ),
+    _api(
+        "clause-hours",
+        {"constraints": {"only": ["hours=99"]}},
+        "spec.constraints.only[0]",
+        _CLAUSE_RULE,
+        "is not between 0 and 23",
+    ),
+    _api(
+        "clause-range",
+        {"constraints": {"only": ["hours=8-25"]}},
+        "spec.constraints.only[0]",
+        _CLAUSE_RULE,
+        "is not between 0 and 23",
+    ),
+    _api(
+        "clause-dow",
+        {"constraints": {"avoid": ["dow=MON,XYZ"]}},
+        "spec.constraints.avoid[0]",
+        _CLAUSE_RULE,
+        "XYZ",
+    ),
+    _api(
+        "clause-dom",
+        {"constraints": {"avoid": ["dom=0"]}},
+        "spec.constraints.avoid[0]",
+        _CLAUSE_RULE,
+        "is not between 1 and 31",
+    ),
+    _api(
+        "clause-months",
+        {"constraints": {"avoid": ["months=13"]}},
+        "spec.constraints.avoid[0]",
+        _CLAUSE_RULE,
+        "is not between 1 and 12",
     ),
     _api(
         "clause-two-in-one",
@@ -391,6 +485,13 @@ BAD_SPECS: list[BadSpec] = [
         "spec.policy.deadline",
         _DURATION_RULE,
         "write 1d as 24h",
+    ),
+    _api(
+        "deadline-centuries",
+        {"policy": {"deadline": "9999999999h"}},
+        "spec.policy.deadline",
+        "a duration is at most 292 years long",
+        "is longer than 292 years",
     ),
     _api(
         "suspend-text",
@@ -518,12 +619,12 @@ BAD_SPECS: list[BadSpec] = [
         "no-such-zone", {"timezone": "Europe/Pari"}, "spec.timezone", 'did you mean "Europe/Paris"?'
     ),
     _engine(
-        "modifier-twice",
-        {"schedule": "0 0 * * * @tz(UTC) @tz(UTC)"},
+        "fuzzy-interleaved",
+        {"schedule": "daily @win(after,1h) around 14:00"},
         "spec.schedule",
-        "@tz is given twice",
+        "after a modifier",
     ),
-    _engine("fuzzy-word", {"schedule": "dayly around 14:00"}, "spec.schedule", "dayly"),
+    _engine("fuzzy-step", {"schedule": "every 5h"}, "spec.schedule", "5h"),
     _engine(
         "fuzzy-zone-modifier",
         {"schedule": "daily @tz(Europe/Paris)"},
@@ -537,20 +638,8 @@ BAD_SPECS: list[BadSpec] = [
         "is not a day of the calendar",
     ),
     _engine(
-        "no-such-hour",
-        {"constraints": {"only": ["hours=8-25"]}},
-        "spec.constraints.only[0]",
-        "is not between 0 and 23",
-    ),
-    _engine(
-        "window-in-text",
-        {"schedule": "0 0 * * * @win(after,2d)"},
-        "spec.schedule",
-        "write 2d as 48h",
-    ),
-    _engine(
-        "deadline-centuries",
-        {"policy": {"deadline": "9999999999h"}},
+        "deadline-added-up",
+        {"policy": {"deadline": "2000000h2000000h"}},
         "spec.policy.deadline",
         "is longer than 292 years",
     ),
@@ -610,6 +699,21 @@ GOOD_SPECS: dict[str, dict[str, Any]] = {
         "policy": {"deadline": "0"},
         "distribution": {"name": "normal", "params": {"mu": "end", "sigma": "0.1s"}},
     },
+    "durations-of-zeros": {
+        "window": {"mode": "after", "duration": "0000000008784h0.0000000000000000000000000s"},
+        "policy": {"deadline": "00000000000000000002562047h9.9s"},
+    },
+    "quoted-arguments": {
+        "schedule": '0 0 * * * @win("after","2h") @only(hours="8-18";dow=MON) '
+        '@avoid(date="2026-12-25")'
+    },
+    "a-modifier-twice-in-a-salt": {
+        "schedule": '0 0 * * * @win(after,2h) @seed(stable,salt=" @win(2) @win(3) @seed(") '
+        "@only(hours=0,007,23;dow=0-7,sun;dom=01-31;months=DEC,1)"
+    },
+    "fuzzy-between": {"schedule": "Weekly ON Monday between 9 AM pst and\t11:30pm UTC-3:30"},
+    "fuzzy-weekdays": {"schedule": "daily around noon on weekdays @only(hours=1-20)"},
+    "fuzzy-every": {"schedule": "every 02 hours on weekdays"},
     "a-whole-year": {"window": {"mode": "around", "duration": "8784h"}},
     "exponential": {
         "window": {"mode": "after", "duration": "1h"},

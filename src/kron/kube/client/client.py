@@ -23,7 +23,13 @@ from kron.kube.client.errors import SILENT, ApiError, json_object, malformed, no
 from kron.kube.client.resources import Resource, escaped
 from kron.kube.client.session import UNBOUNDED, Sessions
 
-_WRITES = {"create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE"}
+_WRITES = {
+    "create": "POST",
+    "update": "PUT",
+    "patch": "PATCH",
+    "delete": "DELETE",
+    "dry-run": "POST",
+}
 """The methods of verbs that write; all others are GET. Metrics and messages name the verb."""
 
 _JSON = "application/json"
@@ -83,6 +89,15 @@ class Client(AbstractAsyncContextManager["Client"]):
         path, query = resource.path(namespace), "&fieldValidation=Strict"
         return await self._object(
             "create", resource, path, body, is_brief=is_brief, query=query, timeout_s=timeout_s
+        )
+
+    async def dry_run(
+        self, resource: Resource, namespace: str, body: Object, *, timeout_s: float
+    ) -> None:
+        """Ask whether `create` would succeed. Nothing is created."""
+        path, query = resource.path(namespace), "&fieldValidation=Strict&dryRun=All"
+        await self._object(
+            "dry-run", resource, path, body, is_brief=True, query=query, timeout_s=timeout_s
         )
 
     async def replace(

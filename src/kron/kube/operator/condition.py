@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kron.core.frozen import Frozen
 from kron.engine.actions import Outcome
+from kron.engine.ledger import Handled
 from kron.kube.resource.status import Condition, Status
 
 TYPE_CHECKING = False
@@ -14,6 +15,8 @@ READY = "Ready"
 INVALID_SPEC = "InvalidSpec"
 SCHEDULING_ERROR = "SchedulingError"
 UNSCHEDULABLE = "Unschedulable"
+ACCEPTED = "Accepted"
+"""The reason for no error, once the API server has accepted a Job of this generation."""
 NEWER_STATUS = "NewerStatus"
 """The reason that an operator gives which does not read the status of a newer one."""
 
@@ -25,6 +28,8 @@ class Trouble(Frozen):
 
     reason: str
     message: str
+    generation: int = 0
+    """The generation of the spec that it is about. Another one may have no such trouble."""
 
 
 def trouble_of(status: Status) -> Trouble | None:
@@ -34,8 +39,16 @@ def trouble_of(status: Status) -> Trouble | None:
     """
     for each in status.conditions:
         if each.type == SCHEDULING_ERROR and each.status and each.reason != NEWER_STATUS:
-            return Trouble(each.reason, each.message)
+            return Trouble(each.reason, each.message, each.generation)
     return None
+
+
+def accepted_of(status: Status) -> int:
+    """The generation of a Job that the API server accepts, as a stored status says; 0 for none."""
+    for each in status.conditions:
+        if each.type == SCHEDULING_ERROR and not each.status and each.reason == ACCEPTED:
+            return each.generation
+    return 0
 
 
 def says_invalid(member: ClusterMember) -> bool:
@@ -60,10 +73,10 @@ def conditions(member: ClusterMember, now_s: int) -> tuple[Condition, ...]:
         return Condition(type_, status, reason, message, since_s, member.metadata.generation)
 
     invalid = member.invalid
-    trouble = Trouble(NEWER_STATUS, member.frozen) if member.frozen else member.trouble
-    error = trouble or Trouble("NoError", "")
-    last = member.ledger.last if member.ledger else None
-    unscheduled = last if last is not None and last.outcome is Outcome.UNSCHEDULABLE else None
+    trouble = Trouble(NEWER_STATUS, member.frozen) if member.frozen else _present_trouble(member)
+    is_accepted = member.accepted == member.metadata.generation
+    error = trouble or Trouble(ACCEPTED if is_accepted else "NoError", "")
+    unscheduled = _unscheduled(member, before.get(UNSCHEDULABLE))
     time_found = ("NoTimeFound", unscheduled.reason) if unscheduled else ("TimeFound", "")
     return (
         condition(READY, *_ready(member, trouble)),
@@ -71,6 +84,24 @@ def conditions(member: ClusterMember, now_s: int) -> tuple[Condition, ...]:
         condition(SCHEDULING_ERROR, trouble is not None, error.reason, error.message),
         condition(UNSCHEDULABLE, unscheduled is not None, *time_found),
     )
+
+
+def _present_trouble(member: ClusterMember) -> Trouble | None:
+    """Its trouble, unless that is about an earlier generation of its spec."""
+    trouble = member.trouble
+    is_present = trouble is not None and trouble.generation == member.metadata.generation
+    return trouble if is_present else None
+
+
+def _unscheduled(member: ClusterMember, known: Condition | None) -> Handled | None:
+    """Its last period, if no second was left for it by the constraints that it still has."""
+    ledger, stored = member.ledger, member.stored.ledger
+    last = ledger.last if ledger is not None else None
+    if ledger is None or last is None or last.outcome is not Outcome.UNSCHEDULABLE:
+        return None
+    if stored is None or known is None or stored.last != last:
+        return last  # no status has said so yet
+    return last if known.status and stored.schedule == ledger.schedule else None
 
 
 def _ready(member: ClusterMember, trouble: Trouble | None) -> tuple[bool, str, str]:

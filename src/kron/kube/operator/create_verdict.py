@@ -6,7 +6,12 @@ from enum import StrEnum
 
 from kron.kube.client.errors import CONFLICT, ApiError
 
+DENIED = "Denied"
+"""The word for an answer by which a webhook or a policy said no."""
+INVALID_TEMPLATE = "InvalidTemplate"
+"""The word for an answer that is about what the Job says, and so what its template does."""
 _FORBIDDEN = 403
+_ABOUT_CONTENT = frozenset((400, 413, 422))
 _REFUSALS = frozenset((400, 404, 405, 406, 413, 415, 422))
 
 
@@ -29,6 +34,21 @@ def judge(error: ApiError) -> Verdict:
     return Verdict.AGAIN
 
 
+def refuses_template(error: ApiError) -> bool:
+    """Whether the answer is about what the template says, not about rights, quotas or a namespace.
+
+    A webhook that does not support dry runs leads to a bad request, too.
+    """
+    if "does not support dry run" in error.message:
+        return False
+    return _is_denied(error) or (error.status in _ABOUT_CONTENT and bool(error.reason))
+
+
+def is_transient(error: ApiError) -> bool:
+    """Whether the server did not answer, or may answer otherwise in a moment."""
+    return error.status in {0, 429} or error.status >= 500
+
+
 def is_terminating(error: ApiError) -> bool:
     """Whether the namespace is being deleted, so that nothing is created in it any more."""
     return error.status == _FORBIDDEN and "because it is being terminated" in error.message
@@ -43,7 +63,9 @@ def reason_word(error: ApiError) -> str:
     if is_terminating(error):
         return "NamespaceTerminating"
     if _is_denied(error):
-        return "Denied"
+        return DENIED
+    if refuses_template(error):
+        return INVALID_TEMPLATE
     is_word = error.reason.isascii() and error.reason.isalpha()
     return error.reason if is_word else "Refused"
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from kron.core.errors import Code, KronError
 from kron.kube.api_object import Object
 from kron.kube.client.reflector import Key, is_older
-from kron.kube.operator.condition import INVALID_SPEC, says_invalid, trouble_of
+from kron.kube.operator.condition import INVALID_SPEC, says_invalid
 from kron.kube.operator.doubts import Doubts
 from kron.kube.operator.event_sender import EventSender
 from kron.kube.operator.fences import Fences
@@ -20,6 +20,7 @@ from kron.kube.operator.job_cleanup import JobCleanup
 from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.outcomes import Outcomes
 from kron.kube.operator.pending import PendingJob
+from kron.kube.operator.rehearsal import Rehearsal
 from kron.kube.operator.roster import ClusterRoster
 from kron.kube.operator.starter import JobStarter
 from kron.kube.operator.status_writer import TIDY_DELAY_S, StatusWriter
@@ -46,6 +47,7 @@ class ClusterEnrolment:
         statuses: StatusWriter,
         events: EventSender,
         doubts: Doubts,
+        rehearsal: Rehearsal,
         journal: Journal,
         clock: Clock,
         may_act: Callable[[], bool],
@@ -64,6 +66,7 @@ class ClusterEnrolment:
         self._statuses = statuses
         self._events = events
         self._doubts = doubts
+        self._rehearsal = rehearsal
         self._journal = journal
         self._clock = clock
         self._may_act = may_act
@@ -114,7 +117,7 @@ class ClusterEnrolment:
         for member in self._roster:
             member.is_ours = False
             member.load(member.stored.ledger)
-            member.trouble = trouble_of(member.stored)
+            member.recall()
             member.pending.clear()
             member.doubts.clear()
             self._scheduler.queue.put(member, None)
@@ -134,6 +137,7 @@ class ClusterEnrolment:
         self._scheduler.step([member], now_ns)
         if is_new:  # a leader that never stored its ledger may have made Jobs all the same
             self._scheduler.recover([(member, member.sightings())], now_ns)
+        self._rehearsal.touch(member)
 
     def _take_up(self, member: ClusterMember) -> None:
         if self.takes_up and self._may_act():
@@ -162,7 +166,7 @@ class ClusterEnrolment:
             status = Status()
         by_another = member.see_status(status)
         if not member.is_ours:
-            member.trouble = trouble_of(status)
+            member.recall()
         if not member.is_ours or member.ledger is None:
             member.load(status.ledger)
         elif status.ledger is None:  # removed or unreadable: write ours back
@@ -191,6 +195,7 @@ class ClusterEnrolment:
         after = member.kronjob
         if not member.is_ours:
             return
+        self._statuses.touch(member)  # also while a Job is tried again: the edit was seen
         if member.metadata.is_deleting:
             self._scheduler.give_up(member, DELETED)
         elif after is None:

@@ -16,6 +16,7 @@ from kron.kube.api_object import Object
 from kron.kube.client.client import Client
 from kron.kube.client.errors import ApiError
 from kron.kube.client.resources import EVENTS
+from kron.kube.operator.allowance import Allowance
 from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.metrics import Metrics
 from kron.kube.resource.kronjob import API_VERSION, KIND
@@ -79,20 +80,13 @@ class EventSender:
         self._arrived.set()
 
     async def run(self) -> None:
-        loop = asyncio.get_running_loop()
-        allowance = float(BURST)
-        counted_at = loop.time()
+        allowance = Allowance(a_second=A_SECOND, burst=BURST)
         while True:
             await self._arrived.wait()
             while self._waiting:
+                await allowance.wait()
                 await self._is_idle.wait()
-                now = loop.time()
-                allowance = min(BURST, allowance + (now - counted_at) * A_SECOND)
-                counted_at = now
-                if allowance < 1:
-                    await asyncio.sleep((1 - allowance) / A_SECOND)
-                    continue
-                allowance -= 1
+                allowance.take()
                 await self._send(*self._waiting.popleft())
             self._arrived.clear()
 

@@ -6,7 +6,7 @@ from kron.core.instant import from_text
 from kron.engine.job import Job
 from kron.engine.recovery import Evidence, Sighting
 from kron.engine.survey import due_s
-from kron.kube.operator.condition import Trouble, conditions
+from kron.kube.operator.condition import Trouble, accepted_of, conditions, trouble_of
 from kron.kube.operator.pending import PendingJob
 from kron.kube.resource.kronjob import KronJob, Metadata
 from kron.kube.resource.run import JobRun
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 class ClusterMember(TrackedJob[PendingJob]):
     __slots__ = (
+        "accepted",
         "doubts",
         "frozen",
         "invalid",
@@ -53,6 +54,8 @@ class ClusterMember(TrackedJob[PendingJob]):
         """The Jobs with its label, by their names; also those of another owner (see `own_runs`)."""
         self.trouble: Trouble | None = None
         """Why its last run could not be made, or cannot yet."""
+        self.accepted = 0
+        """The generation of its spec of which the API server accepts a Job; 0 for none."""
         self.doubts: dict[int, float] = {}
         """The nominal instants of doubtful periods, and until when each is; see `Doubts`."""
         self.is_ours = False
@@ -96,6 +99,10 @@ class ClusterMember(TrackedJob[PendingJob]):
         ours = [known.ledger for known in (self.stored, self.writing) if known is not None]
         self.stored = status
         return status.ledger is not None and status.ledger not in ours
+
+    def recall(self) -> None:
+        """What came of its Jobs is what its stored status says: another replica made them."""
+        self.trouble, self.accepted = trouble_of(self.stored), accepted_of(self.stored)
 
     def may_lose(self, run: JobRun) -> bool:
         """Whether this Job may be deleted: while a request for it may arrive, its name has to be

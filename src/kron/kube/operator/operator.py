@@ -31,6 +31,7 @@ from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.metrics import Metrics
 from kron.kube.operator.outcomes import Outcomes
 from kron.kube.operator.pending import PendingJob
+from kron.kube.operator.rehearsal import Rehearsal
 from kron.kube.operator.roster import ClusterRoster
 from kron.kube.operator.settings import OperatorSettings
 from kron.kube.operator.starter import JobStarter
@@ -103,13 +104,15 @@ class Operator:
         self._starter = starter = JobStarter(
             client, roster, statuses, outcomes, doubts, fences, clock, may_act, settings
         )
+        self._rehearsal = Rehearsal(client, statuses, events, journal, clock, may_act)
         # No committer, since the name of a Job is the lock: see `Committer`.
         scheduler: Scheduler[ClusterMember, PendingJob] = Scheduler(
             statuses, None, starter, outcomes, clock, slack_s=settings.slack_s
         )
         self._scheduler = scheduler
         self._enrolment = ClusterEnrolment(
-            roster, scheduler, starter, statuses, events, doubts, journal, clock, may_act
+            *(roster, scheduler, starter, statuses, events, doubts, self._rehearsal),
+            *(journal, clock, may_act),
         )
         self._jobs = Jobs(roster, starter, statuses, outcomes, cleanup, fences)
         self._reflectors = list(self._make_reflectors(client))
@@ -185,6 +188,7 @@ class Operator:
                 group.create_task(self._events.run())
                 group.create_task(self._cleanup.run())
                 group.create_task(self._fences.run())
+                group.create_task(self._rehearsal.run())
                 try:
                     await self._act(group, predecessor)
                 finally:  # before anybody waits: what comes due from now on is the next leader's
@@ -200,7 +204,7 @@ class Operator:
 
     async def _settle(self) -> bool:
         """Wait for a moment for what is under way. True if nothing is left to wait for."""
-        self._statuses.lose_patience()
+        self._statuses.hurry()
         loop = asyncio.get_running_loop()
         until_s = loop.time() + MOST_SETTLED_S
         while self._election.may_act() and loop.time() < until_s:

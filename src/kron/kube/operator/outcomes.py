@@ -86,6 +86,7 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
         chosen_s = pending.intent.chosen_s
         self._metrics.started(self._clock.now_ns() / SECOND_NS - chosen_s)
         self._executed(pending, run)
+        pending.member.accepted = pending.generation
         self._log(Event.JOB_CREATED, pending, job=run.name, uid=run.uid, chosen=to_text(chosen_s))
         message = f"Created Job {run.name} for {run.period}"
         self._events.say(pending.member, "Normal", "JobCreated", message)
@@ -150,7 +151,7 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
 
     def _in_trouble(self, pending: PendingJob, trouble: Trouble, level: Level) -> None:
         member = pending.member
-        member.trouble = trouble
+        member.trouble = trouble.replace(generation=pending.generation)
         if member.kronjob is not None:
             self._journal.error(
                 "create job",
@@ -170,7 +171,9 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
             self.ran_twice(pending.member, run, first_uid)
         self._roster.put_made(run, pending.gone)
         pending.member.started(pending.nominal_s)
-        pending.member.trouble = None
+        trouble = pending.member.trouble
+        if trouble is not None and trouble.generation <= pending.generation:
+            pending.member.trouble = None
 
     def _log(self, event: Event, pending: PendingJob, **fields: Any) -> None:
         """Log what became of a Job, unless the KronJob is invalid by now."""

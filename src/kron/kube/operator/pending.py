@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 class PendingJob(Pending):
     __slots__ = (
-        *("given_up", "gone", "intent", "is_doubtful", "is_new"),
+        *("generation", "given_up", "gone", "intent", "is_doubtful", "is_new"),
         *("latest_s", "member", "seen", "task", "wake"),
     )
 
@@ -29,6 +29,8 @@ class PendingJob(Pending):
         self.intent = intent
         self.latest_s = latest_s
         """The last second in which it may be made."""
+        self.generation = member.metadata.generation
+        """The generation of the spec that its last try went by."""
         self.is_new = True
         """It was not tried yet."""
         self.is_doubtful = False

@@ -211,6 +211,7 @@ class JobStarter:
 
     async def _create(self, pending: PendingJob) -> None:
         """Try until the Job exists, or will not be made."""
+        announced = -1
         for tries in count():
             if pending.seen is not None:  # the answer was lost, and the Job may have gone since
                 self._take(pending, pending.seen)
@@ -232,7 +233,8 @@ class JobStarter:
                 if not (pending.is_doubtful and await self._take_existing(pending)):
                     self._outcomes.failed(pending, Trouble(reason_word(error), str(error)))
                 return
-            if tries == 0 and error is not NOT_ASKED_FOR:
+            if error is not NOT_ASKED_FOR and announced != pending.generation:
+                announced = pending.generation
                 self._outcomes.waits(pending, error)
             delay_s = retry_delay_s(error, tries) * (1 + _MOST_JITTER * random.random())  # noqa: S311
             if not await self._pause(pending, delay_s):
@@ -246,6 +248,7 @@ class JobStarter:
             if pending.given_up or kronjob is None:
                 return NOT_ASKED_FOR
             self._check_leading()
+            pending.generation = pending.member.metadata.generation
             manifest = run_manifest(kronjob, pending.intent, self._spare_s)
             creation = asyncio.ensure_future(
                 self._client.create(

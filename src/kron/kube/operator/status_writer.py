@@ -27,6 +27,8 @@ TIDY_DELAY_S = 1.0
 """How long a change that is not urgent, such as a finished Job, waits for more of its kind."""
 MOST_HELD_S = 5.0
 """How long statuses wait for Jobs. If Jobs keep coming, both have to be written."""
+MOST_KEPT_S = 1.0
+"""How long the status of a KronJob waits for what the API server says to its template."""
 
 
 class StatusWriter:
@@ -54,6 +56,7 @@ class StatusWriter:
         self._busy: set[ClusterMember] = set()
         self._tries: dict[ClusterMember, int] = {}
         self._conflicts: dict[ClusterMember, int] = {}
+        self._kept: dict[ClusterMember, asyncio.TimerHandle] = {}
         self._held = 0
         self._patience: asyncio.TimerHandle | None = None
         """Runs from the first of the Jobs that statuses wait for, while they do."""
@@ -90,27 +93,45 @@ class StatusWriter:
         self._tries.pop(member, None)
         self._conflicts.pop(member, None)
 
+    def keep_back(self, member: ClusterMember) -> None:
+        """Do not write its status before `release`, for a moment at most."""
+        if member not in self._kept:
+            loop = asyncio.get_running_loop()
+            self._kept[member] = loop.call_later(MOST_KEPT_S, self.release, member)
+
+    def release(self, member: ClusterMember) -> None:
+        timer = self._kept.pop(member, None)
+        if timer is not None:
+            timer.cancel()
+            self._wake()
+
     def hold(self) -> None:
         """A Job is to be made: statuses wait for it."""
         self._held += 1
         if self._held == 1:
             loop = asyncio.get_running_loop()
-            self._patience = loop.call_later(MOST_HELD_S, self.lose_patience)
+            self._patience = loop.call_later(MOST_HELD_S, self._lose_patience)
             self._work.clear()
             self.is_idle.clear()
 
     def let_go(self) -> None:
         self._held -= 1
         if not self._held:
-            self.lose_patience()
+            self._lose_patience()
 
-    def lose_patience(self) -> None:
+    def _lose_patience(self) -> None:
         """Write statuses again, until the next Job is to be made while no other is."""
         if self._patience is not None:
             self._patience.cancel()
             self._patience = None
         self.is_idle.set()
         self._wake()
+
+    def hurry(self) -> None:
+        """Write everything that waits for something: another replica leads next."""
+        for member in [*self._kept]:
+            self.release(member)
+        self._lose_patience()
 
     async def run(self) -> None:
         """Write what is to be written, until cancelled; what was not written then is forgotten."""
@@ -119,9 +140,10 @@ class StatusWriter:
                 for _ in range(WRITERS):
                     group.create_task(self._work_on())
         finally:
-            for timer in self._timers.values():
+            for timer in (*self._timers.values(), *self._kept.values()):
                 timer.cancel()
             self._timers.clear()
+            self._kept.clear()
             self._dirty.clear()
             self._busy.clear()
             self._tries.clear()
@@ -133,7 +155,7 @@ class StatusWriter:
     async def _work_on(self) -> None:
         while True:
             await self._work.wait()
-            member = next((each for each in self._dirty if each not in self._busy), None)
+            member = next(filter(self._is_to_write, self._dirty), None)
             if member is None:
                 self._work.clear()
                 continue
@@ -154,6 +176,9 @@ class StatusWriter:
             finally:
                 self._busy.discard(member)
                 self._wake()
+
+    def _is_to_write(self, member: ClusterMember) -> bool:
+        return member not in self._busy and member not in self._kept
 
     async def _write(self, member: ClusterMember, status: Status) -> bool:
         """Write a status once. True if it is stored; else another try follows, or the watch."""

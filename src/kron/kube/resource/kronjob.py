@@ -127,6 +127,18 @@ def find_problems(obj: object, namespace: str = "default") -> list[FieldProblem]
     return problems
 
 
+def find_all_problems(obj: object, namespace: str = "default") -> list[FieldProblem]:
+    """The same, and what an API server would refuse in the template when the Job is created."""
+    from kron.kube.resource.schema.job_template import check_template
+
+    problems = find_problems(obj, namespace)
+    known = {problem.path for problem in problems}
+    found = [
+        each for each in check_template(member(obj, "spec")) if not _is_under(each.path, known)
+    ]
+    return problems + found[:SHOWN_PROBLEMS]
+
+
 def _schedule(
     spec: Mapping[str, object], identity: str, problems: list[FieldProblem]
 ) -> tuple[str, Schedule | None]:

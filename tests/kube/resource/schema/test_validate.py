@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import zoneinfo
 from typing import Any
 
@@ -11,24 +12,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kron.core.distribution import Anchor, Direction
-from kron.core.duration import format_duration
+from kron.core.duration import SECOND_NS, format_duration
+from kron.core.errors import KronError
+from kron.core.instant import DAY_S
 from kron.core.limits import DEFAULT_LIMITS
 from kron.core.modifiers import FORMS
 from kron.core.policy import Concurrency
 from kron.core.seed import Strategy
 from kron.core.window import Mode
 from kron.engine.actions import Outcome
+from kron.jobs.entry import read_schedule
 from kron.kube.resource.kronjob import InvalidSpec, find_problems, read_kronjob
 from kron.kube.resource.schema.definition import SPEC, SchemaField, root_schema
 from kron.kube.resource.schema.rules import (
+    _BELOW_CENTURIES,
     DURATION,
     MODIFIERS_WELL_FORMED,
+    RULES,
     SCHEDULE_RULES,
     ZONE,
     is_match,
 )
 from kron.kube.resource.schema.validate import check
 from tests.core.schedules import schedule_texts
+from tests.fuzzy.expressions import Meant, expressions
 from tests.kube.resource.bad_specs import (
     BAD_SPECS,
     GOOD_SPECS,
@@ -39,6 +46,22 @@ from tests.kube.resource.bad_specs import (
 )
 from tests.soak import examples
 
+DEADLINE_RULES = RULES["spec.policy.deadline"]
+HOSTILE = [
+    "daily" + " " * 4090,
+    "daily around " + "0" * 4080,
+    "every " + "0" * 4080,
+    "0 0 * * * " + "@win(" * 800,
+    "0 0 * * * " + "@win(after,1h) " * 270,
+    "0 0 * * * @win(after," + "0" * 4070,
+    "0 0 * * * @win(after," + "1h" * 2000 + "x)",
+    "0 0 * * * @only(hours=" + "0," * 2000 + ")",
+    "0 0 * * * @only(" + "hours=0;" * 500 + ")",
+    "0 0 * * * @seed(stable,salt=" + '"a"' * 1300 + ")",
+    "0 0 * * * " + '@only("' * 500,
+    "0 0 * * * @avoid(dow=" + "0" * 4000 + ")",
+]
+"""Schedules on which a careless pattern would take years."""
 BY_API = [bad for bad in BAD_SPECS if bad.refused_by == "api"]
 BY_ENGINE = [bad for bad in BAD_SPECS if bad.refused_by == "engine"]
 
@@ -136,7 +159,7 @@ def test_all_problems_are_said_at_once() -> None:
             id="an-annotation-that-is-true",
         ),
         pytest.param(
-            {"metadata": {"labels": ["a"]}}, "metadata.labels", "an object of texts", id="labels"
+            {"metadata": {"labels": ["a"]}}, "metadata.labels", "must be an object", id="labels"
         ),
         pytest.param({"metadata": {"lables": {}}}, "metadata.lables", "labels", id="lables"),
         pytest.param({"spec": None}, "spec", "it is missing", id="no-spec"),
@@ -192,9 +215,47 @@ def test_the_schedule_rules_accept_every_schedule_of_the_engine(text: str) -> No
 
 
 @examples(200)
-@given(st.integers(min_value=0, max_value=2**63 - 1))
-def test_the_duration_rule_accepts_every_duration(duration_ns: int) -> None:
-    assert is_match(DURATION, format_duration(duration_ns))
+@given(expressions())
+def test_the_schedule_rules_accept_every_fuzzy_schedule(meant: Meant) -> None:
+    assert [rule.message for rule in SCHEDULE_RULES if not rule.holds(meant.text)] == []
+
+
+@examples(300)
+@given(expressions(), st.data())
+def test_the_schedule_rules_accept_every_mistyped_fuzzy_schedule_that_the_engine_reads(
+    meant: Meant, data: st.DataObject
+) -> None:
+    text = list(meant.text)
+    place = data.draw(st.integers(0, len(text)))
+    text[place : place + data.draw(st.integers(0, 2))] = data.draw(
+        st.text("0129: amp+-ut", max_size=2)
+    )
+    said = "".join(text)
+    try:
+        read_schedule(said, "ns/name")
+    except KronError:
+        return
+    assert [rule.message for rule in SCHEDULE_RULES if not rule.holds(said)] == []
+
+
+@examples(200)
+@given(st.integers(min_value=0, max_value=2**63 - 1), st.sampled_from([0, 7]))
+def test_the_duration_rules_accept_every_duration(duration_ns: int, zeros: int) -> None:
+    text = "0" * zeros + format_duration(duration_ns)
+    assert is_match(DURATION, text)
+    assert [rule for rule in DEADLINE_RULES if not rule.holds(text)] == []
+    rules = RULES["spec.window.duration"]
+    is_year = duration_ns <= DEFAULT_LIMITS.window_days * DAY_S * SECOND_NS
+    assert all(rule.holds(text) for rule in rules) is is_year
+    assert is_match(_BELOW_CENTURIES, text) or not is_year
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_text_takes_long(text: str) -> None:
+    began = time.perf_counter()
+    for rule in SCHEDULE_RULES:
+        rule.holds(text[:4096])
+    assert time.perf_counter() - began < 1
 
 
 def test_the_zone_rule_accepts_every_zone() -> None:

@@ -14,12 +14,13 @@ from kron.kube.api_object import Object
 from kron.kube.kronctl.cluster import DEFAULT_NAMESPACE, add_namespace
 from kron.kube.kronctl.kronjobs import add_files, is_kronjob, problem_finding
 from kron.kube.kronctl.manifest import Manifest, read_manifests
-from kron.kube.resource.kronjob import find_problems
+from kron.kube.resource.kronjob import find_all_problems
 
 DESCRIPTION = """\
 Check the KronJobs of manifests without a cluster. This reports everything that the API server would
-refuse or kron-operator would call invalid, with file, line and column. Other kinds of object are
-skipped, except for KronJobs with a misspelt kind or group.
+refuse or kron-operator would call invalid, with file, line and column. Job templates are checked
+against the fields of Kubernetes 1.35, and for common mistakes. Other kinds of object are skipped,
+except for KronJobs with a misspelt kind or group.
 
 Exit code 1 means errors; 2, that a file cannot be read."""
 EXAMPLES = (
@@ -78,7 +79,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
 def _find_errors(kronjobs: list[Manifest], namespace: str) -> Iterator[Finding]:
     known: dict[str, Manifest] = {}
     for manifest in kronjobs:
-        for problem in find_problems(manifest.content, namespace):
+        for problem in find_all_problems(manifest.content, namespace):
             yield problem_finding(manifest, problem)
         if not manifest.name:
             continue

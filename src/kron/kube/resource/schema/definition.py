@@ -51,7 +51,11 @@ class FieldType(StrEnum):
     OBJECT = "object"
     LIST = "array"
     MAP = "map"
-    """An object whose keys are the user's and whose values are text."""
+    """An object whose keys are the user's and whose values are text, or else as `items` says."""
+    INTEGER_OR_TEXT = "integer-or-string"
+    """A port by its number or its name, a count or a percentage."""
+    NUMBER_OR_TEXT = "number-or-string"
+    """A quantity, such as 1.5 or 512Mi."""
 
 
 class SchemaField(Frozen):
@@ -61,6 +65,8 @@ class SchemaField(Frozen):
     name: str
     is_required: bool = False
     choices: tuple[str, ...] = ()
+    may_be_empty: bool = False
+    """Whether an empty text counts as absent, although it is not one of the choices."""
     shortest: int = 0
     """The fewest characters or items."""
     longest: int | None = None

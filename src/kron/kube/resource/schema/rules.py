@@ -36,8 +36,8 @@ class Rule(Frozen):
 _BLANK = r"[ \t]"
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _ARGUMENTS = rf'(?:[^ \t"()]|{_STRING})*'
-_NAMES = "tz|win|dist|seed|policy|only|avoid"
-_MODIFIER = rf"@(?:{_NAMES})\({_ARGUMENTS}\)"
+_NAMES = ("tz", "win", "dist", "seed", "policy", "only", "avoid")
+_MODIFIER = rf"@(?:{'|'.join(_NAMES)})\({_ARGUMENTS}\)"
 _WORD = r'[^@ \t"][^ \t"]*'
 _TOKEN = rf"(?:{_WORD}|{_MODIFIER})"
 _OUTSIDE_STRINGS = rf'(?:[^"]|{_STRING})*'
@@ -56,20 +56,42 @@ INTERLEAVED = rf"(?s:.*)\){_BLANK}+[^@ \t](?s:.*)"
 """A field after a modifier: allowed, but rare, so the engine alone checks the fields then."""
 
 
-def _field(value: str) -> str:
-    step = "(?:/0*[1-9][0-9]*)?"
-    item = rf"(?:\*{step}|(?:{value})(?:-(?:{value}){step})?)"
+def _listed(item: str) -> str:
     return rf"{item}(?:,{item})*"
 
 
+def _field(value: str) -> str:
+    step = "(?:/0*[1-9][0-9]*)?"
+    return _listed(rf"(?:\*{step}|(?:{value})(?:-(?:{value}){step})?)")
+
+
+_HOUR = "0*(?:1[0-9]|2[0-3]|[1-9]|0)"
+_DAY_OF_MONTH = "0*(?:[12][0-9]|3[01]|[1-9])"
+_MONTH = "0*(?:1[0-2]|[1-9])|(?i:JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC)"
+_DAY_OF_WEEK = "0*(?:[1-7]|0)|(?i:SUN|MON|TUE|WED|THU|FRI|SAT)"
 _FIELDS = (
     _field("0*(?:[1-5][0-9]|[1-9]|0)"),
-    _field("0*(?:1[0-9]|2[0-3]|[1-9]|0)"),
-    _field("0*(?:[12][0-9]|3[01]|[1-9])"),
-    _field("0*(?:1[0-2]|[1-9])|(?i:JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC)"),
-    _field("0*(?:[1-7]|0)|(?i:SUN|MON|TUE|WED|THU|FRI|SAT)"),
+    *map(_field, (_HOUR, _DAY_OF_MONTH, _MONTH, _DAY_OF_WEEK)),
 )
 CRON = rf"{_BLANK}*{f'{_BLANK}+'.join(_FIELDS)}{_THEN_MODIFIERS}"
+
+_CLOCK = (
+    "(?:midnight|noon|(?:[01]?[0-9]|2[0-3]):[0-5][0-9]"
+    rf"|(?:0?[1-9]|1[0-2])(?::[0-5][0-9])?{_BLANK}*(?:am|pm))"
+    rf"(?:{_BLANK}+(?:utc[+-][0-9]{{1,2}}(?::[0-9]{{2}})?|[pe][sd]?t|[ij]st))?"
+)
+_WINDOW = (
+    rf"(?:{_BLANK}+(?:around{_BLANK}+{_CLOCK}"
+    rf"|between{_BLANK}+{_CLOCK}{_BLANK}+and{_BLANK}+{_CLOCK}))?"
+)
+_WORKDAYS = rf"(?:{_BLANK}+on{_BLANK}+weekdays)?"
+_WEEKDAY = rf"(?:{_BLANK}+on{_BLANK}+(?:sun|mon|tues|wednes|thurs|fri|satur)day)?"
+_EVERY = rf"every{_BLANK}+[0-9]+{_BLANK}*(?:m|minutes?|h|hours?|d|days?|w|weeks?)"
+FUZZY_FORM = (
+    rf"{_BLANK}*(?i:daily{_WINDOW}{_WORKDAYS}|weekly{_WEEKDAY}{_WINDOW}|hourly{_WORKDAYS}"
+    rf"|bi-weekly|tri-weekly|{_EVERY}{_WORKDAYS}){_THEN_MODIFIERS}"
+)
+"""A schedule in words that the engine knows, with times that a day has."""
 
 NO_CONTROL_CHARACTERS = r"[^\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]*"
 
@@ -78,13 +100,34 @@ ZONE = r"[A-Za-z0-9_+-]+(?:/[A-Za-z0-9_+-]+)*"
 _DURATION_NUMBER = r"(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})"
 DURATION = rf"0|(?:{_DURATION_NUMBER}(?:ns|us|µs|μs|ms|s|m|h))+"
 
-_VALUES = "[0-9A-Za-z]+(?:-[0-9A-Za-z]+)?"
+
+def _brief(*digits: int) -> str:
+    """Matches durations with at most this number of digits before h, m, s, ms, us and ns."""
+    terms = "|".join(
+        rf"(?:(?:0*[1-9][0-9]{{0,{most - 1}}}|0+)(?:\.[0-9]*)?|\.[0-9]+){unit}"
+        for unit, most in zip(("h", "m", "s", "ms", "[uµμ]s", "ns"), digits, strict=True)
+    )
+    return rf"0|(?:{terms})+"
+
+
+_BELOW_CENTURIES = _brief(5, 7, 9, 12, 15, 18)
+"""However many of such terms fit into 64 characters, the sum is less than 292 years: the API
+server's own `duration` fails with a message of its own on more."""
+_NO_TERM_OF_CENTURIES = _brief(7, 9, 10, 13, 16, 19)
+
 _TIME = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
 _DAY = "[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
-CLAUSE = (
-    rf"(?:hours|dow|dom|months)={_VALUES}(?:,{_VALUES})*|between={_TIME}-{_TIME}"
-    rf"|date={_DAY}|dates={_DAY}\.\.{_DAY}"
-)
+_CLAUSES = {
+    "hours": _listed(rf"(?:{_HOUR})(?:-(?:{_HOUR}))?"),
+    "dow": _listed(rf"(?:{_DAY_OF_WEEK})(?:-(?:{_DAY_OF_WEEK}))?"),
+    "dom": _listed(rf"(?:{_DAY_OF_MONTH})(?:-(?:{_DAY_OF_MONTH}))?"),
+    "months": _listed(rf"(?:{_MONTH})(?:-(?:{_MONTH}))?"),
+    "between": f"{_TIME}-{_TIME}",
+    "date": _DAY,
+    "dates": rf"{_DAY}\.\.{_DAY}",
+}
+CLAUSE = "|".join(f"{key}={value}" for key, value in _CLAUSES.items())
+_QUOTABLE_CLAUSE = "|".join(f"{key}=(?:{value}|{_STRING})" for key, value in _CLAUSES.items())
 
 
 def shaped(message: str, *patterns: str) -> Rule:
@@ -126,6 +169,26 @@ def says(modifier: str) -> str:
 def says_policy(key: str) -> str:
     """Matches a schedule's text whose `@policy` has this key."""
     return rf"(?:{_OUTSIDE_STRINGS}{_BLANK})?@policy\((?:{_ARGUMENTS},)?{key}=(?s:.*)"
+
+
+def given_twice(modifier: str) -> str:
+    """Matches a schedule's text that has this modifier twice outside quoted salts."""
+    again = rf"{_OUTSIDE_STRINGS}{_BLANK}@{modifier}\((?s:.*)"
+    return rf"(?:{_OUTSIDE_STRINGS}{_BLANK})?@{modifier}\({again}"
+
+
+def written_well(modifier: str, arguments: str, message: str) -> Rule:
+    """The arguments of a modifier in the schedule's text, if it has that, match a pattern."""
+    has_it = says(modifier)
+    is_well = rf"(?:{_OUTSIDE_STRINGS}{_BLANK})?@{modifier}\((?:{arguments})\)(?s:.*)"
+    return Rule(
+        f"!self.{matches(has_it)} || self.{matches(is_well)}",
+        message,
+        lambda text: (
+            f"@{modifier}(" not in text or not is_match(has_it, text) or is_match(is_well, text)
+        ),
+        code=Code.FIELD_FORM,
+    )
 
 
 LONGEST_WINDOW_H = DEFAULT_LIMITS.window_days * 24
@@ -199,7 +262,8 @@ DURATION_RULE = shaped(
 )
 
 AT_MOST_A_YEAR = Rule(
-    f"!self.{matches(DURATION)} || duration(self) <= duration('{LONGEST_WINDOW_H}h')",
+    f"!self.{matches(DURATION)} || (self.{matches(_BELOW_CENTURIES)} && "
+    f"duration(self) <= duration('{LONGEST_WINDOW_H}h'))",
     f"a window is at most {LONGEST_WINDOW_H}h long, which is {DEFAULT_LIMITS.window_days} days",
     _is_at_most_a_year,
     code=Code.FIELD_FORM,
@@ -210,6 +274,18 @@ MORE_THAN_NOTHING = Rule(
     "sigma is longer than 0s",
     lambda text: not is_match(DURATION, text) or any(digit in text for digit in "123456789"),
     code=Code.FIELD_FORM,
+)
+
+NO_CENTURIES = Rule(
+    f"!self.{matches(DURATION)} || self.{matches(_NO_TERM_OF_CENTURIES)}",
+    "a duration is at most 292 years long",
+    lambda text: not is_match(DURATION, text) or is_match(_NO_TERM_OF_CENTURIES, text),
+    code=Code.FIELD_FORM,
+)
+
+_CLAUSE_MESSAGE = (
+    "a clause is one of hours=8-18, dow=MON-FRI, dom=1-7, months=JAN,DEC, "
+    "between=22:00-06:00, date=2026-12-25, dates=2026-12-24..2026-12-31"
 )
 
 SCHEDULE_RULES = (
@@ -236,13 +312,42 @@ SCHEDULE_RULES = (
         ),
         code=Code.FIELD_FORM,
     ),
+    Rule(
+        f"!self.{matches(FUZZY)} || self.{matches(FUZZY_FORM)}",
+        "a schedule in words is one like daily around 14:00, daily between 9:00 and 17:00 on "
+        "weekdays, weekly on monday around 3pm, hourly, every 6h, bi-weekly; for months and years "
+        "write five cron fields",
+        lambda text: not is_match(FUZZY, text) or is_match(FUZZY_FORM, text),
+        code=Code.FIELD_FORM,
+    ),
+    Rule(
+        " && ".join(f"!self.{matches(given_twice(name))}" for name in _NAMES),
+        "a modifier is given twice: keep one of them; the clauses of @only and @avoid go into one, "
+        "with ; between them",
+        lambda text: (
+            not any(
+                text.count(f"@{name}(") > 1 and is_match(given_twice(name), text) for name in _NAMES
+            )
+        ),
+        code=Code.FIELD_FORM,
+    ),
+    written_well(
+        "win",
+        rf"(?:after|around|before|{_STRING}),(?:{_BELOW_CENTURIES}|{_STRING})",
+        "a window is written like @win(after,2h): after, around or before, then a duration such "
+        "as 90m, 1h30m or 24h",
+    ),
+    *(
+        written_well(
+            name,
+            rf"(?:{_QUOTABLE_CLAUSE})(?:;(?:{_QUOTABLE_CLAUSE}))*",
+            f"@{name}: {_CLAUSE_MESSAGE}",
+        )
+        for name in ("only", "avoid")
+    ),
 )
 
-_CLAUSE_RULE = shaped(
-    "a clause is one of hours=8-18, dow=MON-FRI, dom=1-7, months=JAN,DEC, "
-    "between=22:00-06:00, date=2026-12-25, dates=2026-12-24..2026-12-31",
-    CLAUSE,
-)
+_CLAUSE_RULE = shaped(_CLAUSE_MESSAGE, CLAUSE)
 
 RULES: dict[str, tuple[Rule, ...]] = {
     "spec": (
@@ -261,10 +366,10 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "spec.timezone": (shaped("a time zone is an IANA name such as Europe/Paris or UTC", ZONE),),
     "spec.window.duration": (DURATION_RULE, AT_MOST_A_YEAR),
     "spec.distribution": tuple(map(belongs, PARAMETERS_OF)),
-    "spec.distribution.params.sigma": (DURATION_RULE, MORE_THAN_NOTHING),
+    "spec.distribution.params.sigma": (DURATION_RULE, NO_CENTURIES, MORE_THAN_NOTHING),
     "spec.seed.salt": (shaped("a salt has no control characters", NO_CONTROL_CHARACTERS),),
     "spec.constraints.only[]": (_CLAUSE_RULE,),
     "spec.constraints.avoid[]": (_CLAUSE_RULE,),
-    "spec.policy.deadline": (DURATION_RULE,),
+    "spec.policy.deadline": (DURATION_RULE, NO_CENTURIES),
 }
 """The rules of each field, in the order in which they are checked."""

@@ -44,6 +44,10 @@ METADATA_NAMES = (
     "selfLink",
     "uid",
 )
+_ANY_TEXT = SchemaField(FieldType.TEXT, "")
+_QUOTE = "put it in double quotes"
+_MOST_LISTED = 20
+"""How many names of fields are listed to somebody who has misspelt one."""
 TEXTS = (SchemaField(FieldType.MAP, "labels"), SchemaField(FieldType.MAP, "annotations"))
 _NAME = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _LONGEST_NAMESPACE = 63
@@ -58,7 +62,9 @@ _TYPES: dict[FieldType, tuple[Any, str]] = {
     FieldType.SWITCH: (bool, "true or false"),
     FieldType.OBJECT: (dict, "an object"),
     FieldType.LIST: (list, "a list"),
-    FieldType.MAP: (dict, "an object of texts"),
+    FieldType.MAP: (dict, "an object"),
+    FieldType.INTEGER_OR_TEXT: (int | str, "a whole number or text"),
+    FieldType.NUMBER_OR_TEXT: (int | float | str, "a number or text"),
 }
 """The values of each type in Python, and what they are called."""
 
@@ -160,9 +166,8 @@ def _members(path: str, field: SchemaField, value: dict[object, object]) -> Iter
         for key, text in value.items():
             if not isinstance(key, str):
                 yield _not_text(path, key)
-            elif text is not None and not isinstance(text, str):
-                fix = "put it in double quotes"
-                yield _wrong_type(f"{path}[{quoted(key)}]", FieldType.TEXT, text, fix)
+            elif text is not None:
+                yield from check_value(f"{path}[{quoted(key)}]", field.items or _ANY_TEXT, text)
         return
     if not field.is_open:
         yield from _unknown(path, value, tuple(member.name for member in field.members))
@@ -178,7 +183,9 @@ def _members(path: str, field: SchemaField, value: dict[object, object]) -> Iter
 def _wrong_value(path: str, field: SchemaField, value: object) -> FieldProblem | None:
     """What is wrong with the value itself: its type, its bounds or its text."""
     if not _is_of(field.type, value):
-        return _wrong_type(path, field.type, value)
+        is_unquoted = isinstance(value, int | float) and not field.rules and not field.choices
+        fix = _QUOTE if is_unquoted and field.type is FieldType.TEXT else ""
+        return _wrong_type(path, field.type, value, fix)
     if isinstance(value, str | list):
         what = "characters" if isinstance(value, str) else "items"
         if field.longest is not None and len(value) > field.longest:
@@ -203,7 +210,7 @@ def _wrong_text(path: str, field: SchemaField, value: str) -> FieldProblem | Non
         value.encode()
     except UnicodeEncodeError:
         return FieldProblem(path, f"{quoted(value)} holds half a character")
-    if field.choices and value not in field.choices:
+    if field.choices and value not in field.choices and (value or not field.may_be_empty):
         message = f"{quoted(value)} is not one of {', '.join(field.choices)}"
         near = did_you_mean(value, field.choices)
         return FieldProblem(path, message, near, Code.VALUE_UNKNOWN)
@@ -213,7 +220,8 @@ def _wrong_text(path: str, field: SchemaField, value: str) -> FieldProblem | Non
 def _is_of(kind: FieldType, value: object) -> bool:
     if isinstance(value, bool):
         return kind is FieldType.SWITCH
-    if kind is FieldType.NUMBER and isinstance(value, int | float):
+    is_number = kind in (FieldType.NUMBER, FieldType.NUMBER_OR_TEXT)
+    if is_number and isinstance(value, int | float):
         return abs(value) <= sys.float_info.max  # neither infinite nor a NaN
     return isinstance(value, _TYPES[kind][0])
 
@@ -231,14 +239,17 @@ def _unknown(
             yield _not_text(path, key)
         elif key not in known:
             where = f"{path}.{key}" if path else key
-            message = f"unknown field {quoted(key)}: the fields here are {', '.join(known)}"
+            rule = f"the fields here are {', '.join(known)}"
+            if len(known) > _MOST_LISTED:
+                rule = f"none of the {len(known)} fields here is called that"
+            message = f"unknown field {quoted(key)}: {rule}"
             shown = where if key.isprintable() and len(key) <= 60 else path
             yield FieldProblem(shown, message, did_you_mean(key, known), Code.FIELD_UNKNOWN)
 
 
 def _not_text(path: str, key: object) -> FieldProblem:
     message = f"a field is called {quoted(repr(key))}, which is not text"
-    return FieldProblem(path, message, "put it in double quotes", Code.FIELD_FORM)
+    return FieldProblem(path, message, _QUOTE, Code.FIELD_FORM)
 
 
 def _missing(path: str, fix: str = "") -> FieldProblem:
