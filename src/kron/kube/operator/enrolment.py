@@ -17,10 +17,12 @@ from kron.kube.operator.event_sender import EventSender
 from kron.kube.operator.job_cleanup import JobCleanup
 from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.pending import PendingJob
+from kron.kube.operator.recorder import ResultRecorder
 from kron.kube.operator.roster import ClusterRoster
 from kron.kube.operator.starter import JobStarter
 from kron.kube.operator.status_writer import TIDY_DELAY_S, StatusWriter
 from kron.kube.resource.kronjob import InvalidSpec, KronJob, read_kronjob, read_metadata
+from kron.kube.resource.results import RunResult, results_from_json
 from kron.kube.resource.run import read_run
 from kron.kube.resource.status import Status, status_from_json
 from kron.logs.event import Event
@@ -41,6 +43,7 @@ class ClusterEnrolment:
         scheduler: Scheduler[ClusterMember, PendingJob],
         starter: JobStarter,
         statuses: StatusWriter,
+        recorder: ResultRecorder,
         events: EventSender,
         journal: Journal,
         clock: Clock,
@@ -56,6 +59,7 @@ class ClusterEnrolment:
         self._scheduler = scheduler
         self._starter = starter
         self._statuses = statuses
+        self._recorder = recorder
         self._events = events
         self._journal = journal
         self._clock = clock
@@ -107,6 +111,7 @@ class ClusterEnrolment:
         self.is_leading = False
         for member in self._roster:
             member.load(member.stored.ledger)
+            member.results = member.stored.results
             member.trouble = trouble_of(member.stored)
             member.pending.clear()
             self._scheduler.queue.put(member, None)
@@ -120,6 +125,7 @@ class ClusterEnrolment:
         self._scheduler.step([member], now_ns)
         if is_new:  # a leader that never stored its ledger may have made Jobs all the same
             self._scheduler.recover([(member, member.sightings())], now_ns)
+        self._recorder.record(member)
 
     def _take_up(self, member: ClusterMember) -> None:
         if self.takes_up and self._may_act():
@@ -134,7 +140,7 @@ class ClusterEnrolment:
         except KronError as error:
             if error.code is Code.LEDGER_NEWER:
                 member.frozen = str(error)
-                member.stored = status_from_json({"status": {**obj["status"], "ledger": None}})
+                member.see_status(status_from_json({"status": {**obj["status"], "ledger": None}}))
                 return not was_frozen
             self._journal.event(
                 Event.STATE_CORRUPT,
@@ -144,7 +150,7 @@ class ClusterEnrolment:
                 set_aside="",
                 error=str(error),
             )
-            status = Status()
+            status = Status(results=results_from_json(obj["status"]))
         by_another = member.see_status(status)
         if not self.is_leading:
             member.trouble = trouble_of(status)
@@ -213,20 +219,26 @@ class Jobs:
         roster: ClusterRoster,
         starter: JobStarter,
         statuses: StatusWriter,
+        recorder: ResultRecorder,
         cleanup: JobCleanup,
         enrolment: ClusterEnrolment,
     ) -> None:
         self._roster = roster
         self._starter = starter
         self._statuses = statuses
+        self._recorder = recorder
         self._cleanup = cleanup
         self._enrolment = enrolment
 
     def put(self, obj: Object) -> None:
-        self._changed(self._roster.put_run(read_run(obj)))
+        run = read_run(obj)
+        ended = run.result if self._roster.has_active(run) else None
+        self._changed(self._roster.put_run(run), ended)
 
     def drop(self, obj: Object) -> None:
-        self._changed(self._roster.drop_run(read_run(obj)))
+        run = read_run(obj)
+        ended = run.result if self._roster.has_active(run) else None
+        self._changed(self._roster.drop_run(run), ended)
 
     def keep(self, names: set[Key], namespace: str | None) -> None:
         for member in self._roster.keep_runs(names, namespace):
@@ -235,9 +247,10 @@ class Jobs:
     def restored(self) -> None:
         """The API server's storage was restored. Jobs are taken as they are listed."""
 
-    def _changed(self, member: ClusterMember | None) -> None:
+    def _changed(self, member: ClusterMember | None, ended: RunResult | None = None) -> None:
         if member is None or not self._enrolment.is_leading:
             return
+        self._recorder.record(member, ended)
         self._starter.wake(member)
         for run in member.sightings():
             if member.found(run):

@@ -22,10 +22,12 @@ from kron.kube.client.resources import JOBS, KRONJOBS, Resource
 from kron.kube.operator.enrolment import ClusterEnrolment, Jobs
 from kron.kube.operator.event_sender import EventSender
 from kron.kube.operator.job_cleanup import JobCleanup
+from kron.kube.operator.kronjob_metrics import KronJobMetrics
 from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.metrics import Metrics
 from kron.kube.operator.outcomes import Outcomes
 from kron.kube.operator.pending import PendingJob
+from kron.kube.operator.recorder import ResultRecorder
 from kron.kube.operator.roster import ClusterRoster
 from kron.kube.operator.settings import OperatorSettings
 from kron.kube.operator.starter import JobStarter
@@ -87,16 +89,18 @@ class Operator:
             statuses, None, starter, outcomes, clock, slack_s=settings.slack_s
         )
         self._scheduler = scheduler
+        recorder = ResultRecorder(statuses, events, journal, metrics, clock)
         self._enrolment = ClusterEnrolment(
-            roster, scheduler, starter, statuses, events, journal, clock, may_act
+            roster, scheduler, starter, statuses, recorder, events, journal, clock, may_act
         )
-        self._jobs = Jobs(roster, starter, statuses, cleanup, self._enrolment)
+        self._jobs = Jobs(roster, starter, statuses, recorder, cleanup, self._enrolment)
         self._reflectors = list(self._make_reflectors(client))
         metrics.gauges |= {
             "kron_kronjobs": ("KronJobs that are known.", lambda: len(roster)),
             "kron_queue_length": ("KronJobs that wait for their time.", self._waiting),
             "kron_statuses_waiting": ("Statuses that are to be written.", statuses.waiting),
         }
+        metrics.more = KronJobMetrics(roster, metrics, settings.kronjob_metrics).lines
 
     async def run(self) -> None:
         """Watch, and lead whenever this replica gets the lease, until cancelled."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError, Namespace
 
-from kron.console.parser import Parser, add_log_options, whole_seconds
+from kron.console.parser import Parser, add_log_options, number_up_to, whole_seconds
 from kron.console.terminal import Terminal
 from kron.core.errors import quoted
 from kron.kube.extra import check_extra
 from kron.kube.operator.settings import (
     DEFAULT_HTTP,
+    DEFAULT_KRONJOB_METRICS,
     DEFAULT_LEASE_DURATION_S,
     DEFAULT_LEASE_NAME,
     DEFAULT_REPLACE_TIMEOUT_S,
@@ -22,6 +23,7 @@ from kron.runtime import DEFAULT_SLACK_S
 
 SHORTEST_LEASE_S = 3
 LONGEST_LEASE_S = 60
+MOST_KRONJOBS = 100_000
 
 DESCRIPTION = """\
 Look after KronJobs: make a Job for each of their periods at its chosen second, write down what
@@ -111,6 +113,14 @@ def add_arguments(parser: Parser) -> None:
         help="where /healthz, /readyz and /metrics are served; '' for nowhere; "
         f"default: {DEFAULT_HTTP}",
     )
+    how.add_argument(
+        "--kronjob-metrics",
+        type=_kronjobs,
+        default=DEFAULT_KRONJOB_METRICS,
+        metavar="N",
+        help="how many KronJobs have metrics of their own, with their names; 0 for none; "
+        f"default: {DEFAULT_KRONJOB_METRICS}",
+    )
     add_log_options(parser.add_argument_group("logs"))
 
 
@@ -130,6 +140,7 @@ def run(arguments: Namespace, _: Terminal) -> int:
         replace_timeout_s=arguments.replace_timeout,
         watch_silence_s=arguments.watch_silence,
         http=arguments.http,
+        kronjob_metrics=arguments.kronjob_metrics,
         log_format=Format(arguments.log_format),
         log_level=Level(arguments.log_level),
         explain=arguments.explain,
@@ -158,6 +169,10 @@ def _silence(text: str) -> int:
     if not seconds:
         raise ArgumentTypeError(f"{quoted(text)} is not long enough, 1s is the least")
     return seconds
+
+
+def _kronjobs(text: str) -> int:
+    return 0 if text == "0" else number_up_to(MOST_KRONJOBS)(text)
 
 
 def _address(text: str) -> tuple[str, int] | None:

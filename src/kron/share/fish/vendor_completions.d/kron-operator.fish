@@ -13,6 +13,7 @@ complete -c kron-operator -n '__fish_seen_subcommand_from run' -l trigger-slack 
 complete -c kron-operator -n '__fish_seen_subcommand_from run' -l replace-timeout -x -d 'how long a Job that is replaced may take to go before the period is missed; default: 60s'
 complete -c kron-operator -n '__fish_seen_subcommand_from run' -l watch-silence -x -d 'how long a watch may be silent before it is restarted; an API server sends something every minute, so longer than that; default: 120s'
 complete -c kron-operator -n '__fish_seen_subcommand_from run' -l http -x -d 'where /healthz, /readyz and /metrics are served; \'\' for nowhere; default: 127.0.0.1:8080'
+complete -c kron-operator -n '__fish_seen_subcommand_from run' -l kronjob-metrics -x -d 'how many KronJobs have metrics of their own, with their names; 0 for none; default: 1000'
 complete -c kron-operator -n '__fish_seen_subcommand_from run' -l log-format -x -a 'text json' -d 'default: text'
 complete -c kron-operator -n '__fish_seen_subcommand_from run' -l log-level -x -a 'DEBUG INFO WARN ERROR' -d 'the lowest level to log; default: INFO'
 complete -c kron-operator -n '__fish_seen_subcommand_from run' -l explain -d 'explain every decision in the log, in words'
