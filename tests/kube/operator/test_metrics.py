@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -11,6 +13,7 @@ from kron.kube.operator.metrics import LATENESS_BOUNDS_S, Metrics
 from kron.kube.operator.roster import ClusterRoster
 from kron.kube.resource.results import RunResults
 from tests.kube.operator.made import T0, Unwritten, metadata
+from tests.test_docs import page
 
 
 def families(metrics: Metrics) -> dict[str, Metric]:
@@ -126,3 +129,13 @@ def test_only_a_leader_has_them() -> None:
 def test_none_has_them_if_nobody_wants_them() -> None:
     assert "kron_kronjob_" not in fleet("ab", 0).text()
     assert "without_metrics" not in fleet("ab", 0).text()
+
+
+def test_the_documentation_names_every_metric_and_no_other() -> None:
+    metrics = fleet("a", 1)
+    metrics.gauges |= dict.fromkeys(
+        ("kron_kronjobs", "kron_queue_length", "kron_statuses_waiting"), ("", lambda: 0)
+    )
+    written = set(re.findall(r"# TYPE (\w+)", metrics.text()))
+    documented = page("operator.md")
+    assert set(re.findall(r"\bkron_\w+", documented)) == written

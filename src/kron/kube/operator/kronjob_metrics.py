@@ -1,7 +1,7 @@
 """The metrics of single KronJobs: when each last succeeded and failed, for alerts that name it.
 
 Read from the roster when they are asked for, so they take no memory. Only a leader shows them, and
-of at most so many KronJobs: every line is a series that Prometheus keeps.
+of a limited number of KronJobs: every line is a series that Prometheus keeps.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ def _result(
     finished_s = created_s if ended_s is None else ended_s
     deleted_s = instant_s(metadata, "deletionTimestamp")
     if deleted_s is not None and finished_s >= deleted_s:
-        return None  # its Pods were stopped, and the Job controller calls that a failure
+        return None  # its Pods were stopped, and what a Job controller makes of that is no news
     failed = _condition(status, "Failed")
     started_s = instant_s(status, "startTime")
     return RunResult(
