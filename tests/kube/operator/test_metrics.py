@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
+from kron.console.parser import Parser, UsageError
 from kron.engine.actions import Outcome
+from kron.kube.operator.commands import run
 from kron.kube.operator.kronjob_metrics import KronJobMetrics
 from kron.kube.operator.metrics import LATENESS_BOUNDS_S, Metrics
 from kron.kube.operator.roster import ClusterRoster
@@ -139,3 +142,16 @@ def test_the_documentation_names_every_metric_and_no_other() -> None:
     written = set(re.findall(r"# TYPE (\w+)", metrics.text()))
     documented = page("operator.md")
     assert set(re.findall(r"\bkron_\w+", documented)) == written
+
+
+@pytest.mark.parametrize(
+    ("written", "most"), [("0", 0), ("1", 1), ("100000", 100_000), ("100001", None), ("-1", None)]
+)
+def test_how_many_kronjobs_have_them_is_an_option(written: str, most: int | None) -> None:
+    parser = Parser("kron-operator run", "", run)
+    words = [f"--kronjob-metrics={written}"]
+    if most is not None:
+        assert parser.parse_args(words).kronjob_metrics == most
+    else:
+        with pytest.raises(UsageError, match="is not a number from 0 to 100,000"):
+            parser.parse_args(words)

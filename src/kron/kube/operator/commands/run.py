@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError, Namespace
 
-from kron.console.parser import Parser, add_log_options, number_up_to, whole_seconds
+from kron.console.parser import Parser, add_log_options, whole_seconds
 from kron.console.terminal import Terminal
 from kron.core.errors import quoted
 from kron.kube.extra import check_extra
@@ -172,7 +172,9 @@ def _silence(text: str) -> int:
 
 
 def _kronjobs(text: str) -> int:
-    return 0 if text == "0" else number_up_to(MOST_KRONJOBS)(text)
+    if text.isascii() and text.isdigit() and len(text) <= 9 and int(text) <= MOST_KRONJOBS:
+        return int(text)
+    raise ArgumentTypeError(f"{quoted(text)} is not a number from 0 to {MOST_KRONJOBS:,}")
 
 
 def _address(text: str) -> tuple[str, int] | None:
