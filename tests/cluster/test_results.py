@@ -126,6 +126,8 @@ def test_no_result_is_lost_while_nobody_leads_or_another_does(
         make_manual(kronjobs, made, "two")
         second.wait_until_leading(60)
         ended(kronjobs, "backup", 2)
+        # Killed between the status and the Event, it would have sent none.
+        wait_for(lambda: len(kronjobs.events("backup", "JobFailed")) == 2, "an Event of both")
         second.kill()
         first.kill()
         make_manual(kronjobs, made, "three")
