@@ -119,7 +119,14 @@ def test_list_shows_what_spec_and_status_say(
     kronjobs.make("backup", NIGHTLY)
     kronjobs.make("rest", NIGHTLY, policy={"suspend": True})
     kronjobs.make("wrong", "0 0 31 2 *")
-    status = {"lastOutcome": "executed", "active": [{"name": "j", "uid": "u"}]}
+    ended = {"name": "i", "result": "Failed", "completionTime": "2026-03-01T02:31:00Z"}
+    status = {
+        "lastOutcome": "executed",
+        "lastFailureTime": ended["completionTime"],
+        "recentRuns": [ended],
+        "active": [{"name": "j", "uid": "u"}],
+        "activeCount": 1,
+    }
     cluster.api().patch(
         "kronjobs", kronjobs.namespace, "backup", {"status": status}, subresource="status"
     )
@@ -133,10 +140,12 @@ def test_list_shows_what_spec_and_status_say(
         "(UTC)",
         "IN",
         "LAST",
+        "LAST",
+        "RESULT",
         "ACTIVE",
         "SCHEDULE",
     ]
-    assert rows["backup"].endswith(f"executed       1  {NIGHTLY}")
+    assert rows["backup"].endswith(f"executed  Failed            1  {NIGHTLY}")
     assert "suspended" in rows["rest"]
     assert "invalid" in rows["wrong"]
     listed = kronctl("list", "-A", "--format", "json").json["kronjobs"]
@@ -146,6 +155,9 @@ def test_list_shows_what_spec_and_status_say(
         "rest": True,
         "wrong": False,
     }
+    [backup] = [each for each in mine if each["name"] == "backup"]
+    results = [backup[f"last_{what}"] for what in ("result", "success", "failure")]
+    assert results == ["Failed", None, "2026-03-01T02:31:00Z"]
     names = kronctl("list", "--format", "names").fine().lines
     assert names == [f"{kronjobs.namespace}/{name}" for name in ("backup", "rest", "wrong")]
 

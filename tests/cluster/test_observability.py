@@ -84,13 +84,16 @@ def test_kubectl_shows_what_matters_in_a_line(
     operator.start()
     text = slot.aim("report", soon())
     kronjobs.make("report", text, policy={"suspend": False})
-    status = wait_for_outcome(kronjobs, "report", "executed")
+    status = kronjobs.wait_for_status("report", lastOutcome="executed", activeCount=0)
 
     shown = cluster.kubectl("get", "kj", "-n", namespace)
     assert shown.returncode == 0, shown.stderr
     head, row = shown.stdout.splitlines()
-    assert head.split() == ["NAME", "SCHEDULE", "READY", "SUSPENDED", "NEXT", "LAST", "AGE"]
-    cells = (text, "True", "false", status["nextChosenTime"], "executed")
+    assert head.split() == [
+        *("NAME", "SCHEDULE", "READY", "SUSPENDED", "ACTIVE", "NEXT", "LAST", "LAST", "RESULT"),
+        "AGE",
+    ]
+    cells = (text, "True", "false", "0", status["nextChosenTime"], "executed", "Succeeded")
     assert row.split()[:-1] == " ".join(("report", *cells)).split()
     described = cluster.kubectl("describe", "kj", "report", "-n", namespace).stdout
     assert "JobCreated" in described

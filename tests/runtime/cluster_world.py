@@ -16,7 +16,7 @@ from itertools import count
 from typing import Any, TypeVar, cast
 
 from kron.core.duration import SECOND_NS
-from kron.core.instant import from_text
+from kron.core.instant import from_text, to_text
 from kron.engine.ledger import Ledger
 from kron.kube.client.client import Client
 from kron.kube.client.errors import SILENT, ApiError, no_answer
@@ -126,9 +126,11 @@ class Line:
         )
 
     async def delete(
-        self, resource: Resource, namespace: str, name: str, *, uid: str = "", **__: object
+        self, resource: Resource, namespace: str, name: str, *, uid: str = "", propagation: str = ""
     ) -> None:
         self._check()
+        if propagation == "Background":  # not of one that is replaced, and ends in that moment
+            self._world.check_recorded(name)
         await self._change(
             lambda: self._world.server.delete(resource, namespace, name, uid=uid), 5.0
         )
@@ -336,10 +338,21 @@ class ClusterWorld(World):
         ends_ns = self.clock.monotonic_ns() + self.takes_s[run.kronjob] * SECOND_NS
         self._at(ends_ns, lambda: self._finish(run.name, run.uid))
 
+    def check_recorded(self, name: str) -> None:
+        """A finished Job is deleted only after its result was stored: nothing else has it."""
+        job = self.server.objects["jobs"].get(name)
+        run = None if job is None else read_run(job)
+        if run is not None and run.result is not None:
+            status = status_from_json(self.server.objects["kronjobs"][run.kronjob])
+            assert status.results.has(run.result), (run, status.results)
+
     def _finish(self, name: str, uid: str) -> None:
         job = self.server.objects["jobs"].get(name)
         if job is not None and job["metadata"]["uid"] == uid:
-            done = {"conditions": [{"type": "Complete", "status": "True"}]}
+            done = {
+                "conditions": [{"type": "Complete", "status": "True"}],
+                "completionTime": to_text(self.now_s),
+            }
             self.server.put("jobs", json.loads(json.dumps(job)) | {"status": done})
 
     def _end(self, replica: Replica) -> None:

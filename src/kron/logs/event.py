@@ -103,6 +103,10 @@ class Event(StrEnum):
     TRIGGER = f"trigger scheduler INFO {_PERIOD} chosen now"
     JOB_CREATED = f"job_created executor INFO {_PERIOD} job uid chosen"
     JOB_EXISTS = f"job_exists reconciler INFO {_PERIOD} job uid"
+    JOB_FINISHED = (
+        "job_finished reconciler INFO,WARN namespace name period? job result seconds "
+        "reason? message?"
+    )
     SKIPPED_CONCURRENCY = f"skipped_concurrency policy WARN {_PERIOD} policy active_job"
     REPLACED_JOB = f"replaced_job executor WARN {_PERIOD} old_job new_job"
     MISSED_DEADLINE = (

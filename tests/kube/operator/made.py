@@ -9,6 +9,7 @@ from kron.engine.actions import Outcome
 from kron.engine.ledger import Handled, Intent, Ledger
 from kron.kube.operator.member import ClusterMember
 from kron.kube.resource.kronjob import KronJob, Metadata, read_kronjob
+from kron.kube.resource.results import RunResult, RunResults
 from kron.kube.resource.run import JobRun
 from kron.kube.resource.status import Status
 
@@ -75,16 +76,27 @@ def run(name: str, nominal_s: int | None = None, **changes: Any) -> JobRun:
 
 
 def finished(name: str, at_s: int, nominal_s: int | None = None, **changes: Any) -> JobRun:
-    return run(name, nominal_s, is_finished=True, finished_s=at_s, **changes)
+    period = "" if nominal_s is None else to_text(nominal_s)
+    result = RunResult(name, period, changes.get("is_failed", False), T0, at_s)
+    return run(name, nominal_s, is_finished=True, finished_s=at_s, result=result, **changes)
 
 
 def member(
-    *runs: JobRun, known: Ledger | None = None, stored: Ledger | None = None
+    *runs: JobRun,
+    known: Ledger | None = None,
+    stored: Ledger | None = None,
+    recorded: bool = True,
 ) -> ClusterMember:
-    """One whose spec is right. `known`: its ledger; `stored`: the one that the API server has."""
+    """One whose spec is right. `known`: its ledger; `stored`: the one that the API server has.
+
+    `recorded`: whether its stored status has the results of its Jobs.
+    """
     made = ClusterMember(metadata(), {each.name: each for each in runs}, Unwritten())
     made.kronjob = kronjob()
     made.load(known)
     if stored is not None:
         made.stored = Status(ledger=stored)
+    if recorded:
+        made.results = RunResults().including(*(each.result for each in runs if each.result))
+        made.stored = made.stored.replace(results=made.results)
     return made

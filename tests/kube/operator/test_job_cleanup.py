@@ -62,6 +62,16 @@ def test_a_job_is_kept_until_the_stored_ledger_has_its_period() -> None:
     assert surplus(made) == [job]
 
 
+def test_a_job_is_kept_until_the_stored_status_has_its_result() -> None:
+    jobs = finished("period", T0 + 9, T0), finished("by-hand", T0 + 9)
+    made = member(*jobs, stored=ledger(T0), recorded=False)
+    made.kronjob = kronjob(successfulJobsHistoryLimit=0)
+    made.results = made.results.including(*(job.result for job in jobs if job.result))
+    assert surplus(made) == []  # our own results could still be lost
+    made.stored = made.stored.replace(results=made.results)
+    assert surplus(made) == [jobs[1], jobs[0]]
+
+
 def test_nothing_is_deleted_while_the_spec_is_invalid() -> None:
     made = member(*(finished(f"job-{number}", T0) for number in range(9)))
     made.kronjob = None

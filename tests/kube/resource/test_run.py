@@ -11,6 +11,7 @@ from kron.core.decision import decide_at
 from kron.core.instant import from_text, to_text
 from kron.engine.ledger import Intent
 from kron.kube.resource.kronjob import KronJob, read_kronjob
+from kron.kube.resource.results import RunResult
 from kron.kube.resource.run import (
     NAME_LABEL,
     PERIOD_ID,
@@ -203,6 +204,23 @@ def test_how_a_run_ended_is_read(status: dict[str, Any], expected: tuple[object,
     run = read_run({"metadata": {}, "status": status})
     finished_s = None if expected[2] is None else from_text(str(expected[2]))
     assert (run.is_finished, run.is_failed, run.finished_s) == (*expected[:2], finished_s)
+
+
+def test_a_failure_says_why_and_not_at_any_length() -> None:
+    failed = condition("Failed") | {"reason": "R" * 999, "message": "m" * 99_999}
+    metadata = {"name": "job", "creationTimestamp": "2026-03-01T02:30:01Z"}
+    status = {"conditions": [failed], "startTime": "2026-03-01T02:30:02Z"}
+    result = read_run({"metadata": metadata, "status": status}).result
+    times = from_text("2026-03-01T02:30:02Z"), from_text("2026-03-01T02:40:00Z")
+    assert result == RunResult("job", "", True, *times, "R" * 100, "m" * 300)
+
+
+def test_a_finished_job_without_times_has_those_of_its_creation() -> None:
+    metadata = {"name": "job", "creationTimestamp": PERIOD}
+    status = {"conditions": [{"type": "Complete", "status": "True"}]}
+    result = read_run({"metadata": metadata, "status": status}).result
+    assert result == RunResult("job", "", False, from_text(PERIOD), from_text(PERIOD))
+    assert read_run({"metadata": metadata}).result is None
 
 
 @pytest.mark.parametrize(

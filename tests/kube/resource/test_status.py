@@ -14,6 +14,7 @@ from kron.core.errors import Code, KronError
 from kron.core.instant import FIRST_S, LAST_S
 from kron.engine.actions import Outcome
 from kron.engine.ledger import Handled, Intent, Ledger
+from kron.kube.resource.results import RunResult, RunResults
 from kron.kube.resource.schema.definition import root_schema
 from kron.kube.resource.status import (
     ActiveRun,
@@ -37,6 +38,23 @@ ledgers = st.builds(
     last=st.none()
     | st.builds(Handled, instants, st.none() | instants, st.sampled_from(Outcome), texts),
 )
+results = st.builds(
+    lambda last_s, ended: RunResults(last_s).including(*ended),
+    st.none() | instants,
+    st.lists(
+        st.builds(
+            RunResult,
+            name=st.text(min_size=1, max_size=9),
+            period=st.sampled_from(["", "2026-03-01T00:00:00Z"]),
+            is_failed=st.booleans(),
+            started_s=instants,
+            finished_s=instants,
+            reason=texts,
+            message=texts,
+        ),
+        max_size=12,
+    ),
+)
 statuses = st.builds(
     Status,
     generation=st.integers(min_value=0, max_value=2**31),
@@ -48,6 +66,8 @@ statuses = st.builds(
         max_size=2,
     ).map(tuple),
     unanswered_s=st.lists(instants, max_size=2).map(tuple),
+    active_count=st.integers(min_value=0, max_value=2**31),
+    results=results,
     conditions=st.lists(
         st.builds(
             Condition,
@@ -115,6 +135,8 @@ def test_every_declared_field_is_written() -> None:
         "nextNominalTime",
         "nextChosenTime",
         "unanswered",
+        "lastSuccessfulTime",
+        "lastFailureTime",
         "ledger",
     ]
 

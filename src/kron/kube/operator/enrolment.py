@@ -20,11 +20,13 @@ from kron.kube.operator.job_cleanup import JobCleanup
 from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.outcomes import Outcomes
 from kron.kube.operator.pending import PendingJob
+from kron.kube.operator.recorder import ResultRecorder
 from kron.kube.operator.rehearsal import Rehearsal
 from kron.kube.operator.roster import ClusterRoster
 from kron.kube.operator.starter import JobStarter
 from kron.kube.operator.status_writer import TIDY_DELAY_S, StatusWriter
 from kron.kube.resource.kronjob import InvalidSpec, KronJob, read_kronjob, read_metadata
+from kron.kube.resource.results import RunResult, results_from_json
 from kron.kube.resource.run import read_run
 from kron.kube.resource.status import Status, status_from_json
 from kron.logs.event import Event
@@ -45,6 +47,7 @@ class ClusterEnrolment:
         scheduler: Scheduler[ClusterMember, PendingJob],
         starter: JobStarter,
         statuses: StatusWriter,
+        recorder: ResultRecorder,
         events: EventSender,
         doubts: Doubts,
         rehearsal: Rehearsal,
@@ -64,6 +67,7 @@ class ClusterEnrolment:
         self._scheduler = scheduler
         self._starter = starter
         self._statuses = statuses
+        self._recorder = recorder
         self._events = events
         self._doubts = doubts
         self._rehearsal = rehearsal
@@ -117,6 +121,7 @@ class ClusterEnrolment:
         for member in self._roster:
             member.is_ours = False
             member.load(member.stored.ledger)
+            member.results = member.stored.results
             member.recall()
             member.pending.clear()
             member.doubts.clear()
@@ -137,6 +142,7 @@ class ClusterEnrolment:
         self._scheduler.step([member], now_ns)
         if is_new:  # a leader that never stored its ledger may have made Jobs all the same
             self._scheduler.recover([(member, member.sightings())], now_ns)
+        self._recorder.record(member)
         self._rehearsal.touch(member)
 
     def _take_up(self, member: ClusterMember) -> None:
@@ -153,7 +159,7 @@ class ClusterEnrolment:
         except KronError as error:
             if error.code is Code.LEDGER_NEWER:
                 member.frozen = str(error)
-                member.stored = status_from_json({"status": {**obj["status"], "ledger": None}})
+                member.see_status(status_from_json({"status": {**obj["status"], "ledger": None}}))
                 return not was_frozen
             self._journal.event(
                 Event.STATE_CORRUPT,
@@ -163,7 +169,7 @@ class ClusterEnrolment:
                 set_aside="",
                 error=str(error),
             )
-            status = Status()
+            status = Status(results=results_from_json(obj["status"]))
         by_another = member.see_status(status)
         if not member.is_ours:
             member.recall()
@@ -234,6 +240,7 @@ class Jobs:
         starter: JobStarter,
         statuses: StatusWriter,
         outcomes: Outcomes,
+        recorder: ResultRecorder,
         cleanup: JobCleanup,
         fences: Fences,
     ) -> None:
@@ -241,26 +248,29 @@ class Jobs:
         self._starter = starter
         self._statuses = statuses
         self._outcomes = outcomes
+        self._recorder = recorder
         self._cleanup = cleanup
         self._fences = fences
 
     def put(self, obj: Object) -> None:
         run = read_run(obj)
+        ended = run.result if self._roster.has_active(run) else None
         if run.is_fence:
             self._fences.put(run)
             if not run.pods:
-                self._changed(self._roster.drop_run(run))
+                self._changed(self._roster.drop_run(run), ended)
                 return
         first_uid = self._roster.earlier(run)
         member = self._roster.put_run(run)
         if member is not None and first_uid:
             self._outcomes.ran_twice(member, run, first_uid)
-        self._changed(member)
+        self._changed(member, ended)
 
     def drop(self, obj: Object) -> None:
         run = read_run(obj)
+        ended = run.result if self._roster.has_active(run) else None
         self._fences.drop(run.namespace, run.name)
-        self._changed(self._roster.drop_run(run))
+        self._changed(self._roster.drop_run(run), ended)
 
     def keep(self, names: set[Key], namespace: str | None) -> None:
         self._fences.keep(names, namespace)
@@ -270,9 +280,10 @@ class Jobs:
     def restored(self) -> None:
         """The API server's storage was restored. Jobs are taken as they are listed."""
 
-    def _changed(self, member: ClusterMember | None) -> None:
+    def _changed(self, member: ClusterMember | None, ended: RunResult | None = None) -> None:
         if member is None or not member.is_ours:
             return
+        self._recorder.record(member, ended)
         self._starter.wake(member)
         for run in member.sightings():
             if member.found(run):

@@ -9,6 +9,7 @@ from kron.engine.survey import due_s
 from kron.kube.operator.condition import Trouble, accepted_of, conditions, trouble_of
 from kron.kube.operator.pending import PendingJob
 from kron.kube.resource.kronjob import KronJob, Metadata
+from kron.kube.resource.results import RunResult, RunResults
 from kron.kube.resource.run import JobRun
 from kron.kube.resource.status import MOST_ACTIVE, MOST_UNANSWERED, ActiveRun, Status
 from kron.runtime.tracked import TrackedJob
@@ -31,7 +32,10 @@ class ClusterMember(TrackedJob[PendingJob]):
         "is_ours",
         "kronjob",
         "metadata",
+        "results",
         "runs",
+        "runs_failed",
+        "runs_succeeded",
         "stored",
         "trouble",
         "writing",
@@ -52,6 +56,10 @@ class ClusterMember(TrackedJob[PendingJob]):
         """The status that is on its way there."""
         self.runs = runs
         """The Jobs with its label, by their names; also those of another owner (see `own_runs`)."""
+        self.results = RunResults()
+        """How its last Jobs ended; of a leader, also what is not stored yet."""
+        self.runs_succeeded = self.runs_failed = 0
+        """How many of its Jobs ended so while this process was leading."""
         self.trouble: Trouble | None = None
         """Why its last run could not be made, or cannot yet."""
         self.accepted = 0
@@ -98,6 +106,7 @@ class ClusterMember(TrackedJob[PendingJob]):
         """The API server has this status. True if another operator wrote the ledger in it."""
         ours = [known.ledger for known in (self.stored, self.writing) if known is not None]
         self.stored = status
+        self.results = self.results.merged(status.results)
         return status.ledger is not None and status.ledger not in ours
 
     def recall(self) -> None:
@@ -111,10 +120,12 @@ class ClusterMember(TrackedJob[PendingJob]):
         return not is_doubtful and self.has_stored(run)
 
     def has_stored(self, run: JobRun) -> bool:
-        """Whether its stored status says that the period of this Job has run.
+        """Whether its stored status says that the period of this Job has run, and how it ended.
 
-        Until it does, the Job must not end before its time: nothing else proves that it ran.
+        Until it does, the Job must not end before its time: nothing else proves it.
         """
+        if run.result is not None and not self.stored.results.has(run.result):
+            return False
         if not run.period:
             return True
         ledger = self.stored.ledger
@@ -123,6 +134,13 @@ class ClusterMember(TrackedJob[PendingJob]):
             ledger is not None
             and ledger.is_handled(nominal_s)
             and all(intent.nominal_s != nominal_s for intent in ledger.starting)
+        )
+
+    def new_results(self) -> list[RunResult]:
+        """The results of its finished Jobs that are not recorded yet, the oldest first."""
+        found = [run.result for run in self.own_runs() if run.result is not None]
+        return sorted(
+            (each for each in found if not self.results.has(each)), key=lambda each: each.key
         )
 
     def sightings(self) -> list[Sighting]:
@@ -149,14 +167,16 @@ class ClusterMember(TrackedJob[PendingJob]):
     def status(self, now_s: int) -> Status:
         if self.frozen:
             return self.stored.replace(conditions=conditions(self, now_s))
-        active = self.active_runs()[:MOST_ACTIVE]
+        active = self.active_runs()
         coming = min(self.plan.decisions if self.plan else (), key=due_s, default=None)
         return Status(
             generation=self.metadata.generation,
             ledger=self.ledger,
             next_nominal_s=coming.nominal_s if coming else None,
             next_chosen_s=coming.chosen_s if coming else None,
-            active=tuple(ActiveRun(run.name, run.uid, run.period) for run in active),
+            active=tuple(ActiveRun(run.name, run.uid, run.period) for run in active[:MOST_ACTIVE]),
+            active_count=len(active),
             unanswered_s=tuple(sorted(self.doubts)[-MOST_UNANSWERED:]),
+            results=self.results,
             conditions=conditions(self, now_s),
         )

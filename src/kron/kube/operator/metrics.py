@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from kron.engine.actions import Outcome
 
@@ -25,7 +25,10 @@ class Metrics:
             "kron_leader": ("Whether this replica leads.", lambda: int(self.is_leader)),
         }
         """By name: what they say, and how to get them."""
+        self.more: Callable[[], Iterable[str]] = tuple
+        """Further lines."""
         self._runs: Counter[Outcome] = Counter()
+        self._succeeded = self._failed = 0
         self._requests: Counter[tuple[str, str, int]] = Counter()
         self._lateness = [0] * (len(LATENESS_BOUNDS_S) + 1)
         self._lateness_sum_s = 0.0
@@ -40,6 +43,13 @@ class Metrics:
         self._lateness[bisect_left(LATENESS_BOUNDS_S, late_s)] += 1
         self._lateness_sum_s += late_s
 
+    def finished(self, *, is_failed: bool) -> None:
+        """A Job has finished, and its result is stored."""
+        if is_failed:
+            self._failed += 1
+        else:
+            self._succeeded += 1
+
     def requested(self, verb: str, resource: str, status: int) -> None:
         """The API server has answered, or not (0)."""
         self._requests[verb, resource, status] += 1
@@ -48,13 +58,18 @@ class Metrics:
         return "".join(f"{line}\n" for line in self._lines())
 
     def _lines(self) -> Iterator[str]:
-        yield from _family(
+        yield from family(
             "kron_runs_total",
             "Periods that have ended, by outcome.",
             {f'outcome="{outcome}"': self._runs[outcome] for outcome in Outcome},
         )
+        yield from family(
+            "kron_job_results_total",
+            "Jobs that have finished, by result.",
+            {'result="succeeded"': self._succeeded, 'result="failed"': self._failed},
+        )
         yield from self._lateness_lines()
-        yield from _family(
+        yield from family(
             "kron_api_requests_total",
             "Requests to the API server, by verb, resource and status code (0: no answer).",
             {
@@ -62,17 +77,17 @@ class Metrics:
                 for (verb, resource, status), count in sorted(self._requests.items())
             },
         )
-        yield from _family(
+        yield from family(
             "kron_watch_restarts_total",
             "Watches that were started again, by resource.",
             {f'resource="{name}"': count for name, count in sorted(self.watch_restarts.items())},
         )
-        yield from _family(
+        yield from family(
             "kron_events_dropped_total",
             "Events that were not sent, because there were too many or the API server refused.",
             {"": self.events_dropped},
         )
-        yield from _family(
+        yield from family(
             "kron_watch_failing",
             "Whether a watch fails at present, by resource and namespace (empty: all).",
             {
@@ -82,7 +97,8 @@ class Metrics:
             kind="gauge",
         )
         for name, (description, value) in self.gauges.items():
-            yield from _family(name, description, {"": value()}, kind="gauge")
+            yield from family(name, description, {"": value()}, kind="gauge")
+        yield from self.more()
 
     def _lateness_lines(self) -> Iterator[str]:
         name = "kron_lateness_seconds"
@@ -96,7 +112,7 @@ class Metrics:
         yield f"{name}_count {total}"
 
 
-def _family(
+def family(
     name: str, description: str, values: Mapping[str, float], kind: str = "counter"
 ) -> Iterator[str]:
     yield f"# HELP {name} {description}"

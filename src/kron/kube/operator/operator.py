@@ -27,10 +27,12 @@ from kron.kube.operator.event_sender import EventSender
 from kron.kube.operator.fences import Fences
 from kron.kube.operator.handover import Handover
 from kron.kube.operator.job_cleanup import JobCleanup
+from kron.kube.operator.kronjob_metrics import KronJobMetrics
 from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.metrics import Metrics
 from kron.kube.operator.outcomes import Outcomes
 from kron.kube.operator.pending import PendingJob
+from kron.kube.operator.recorder import ResultRecorder
 from kron.kube.operator.rehearsal import Rehearsal
 from kron.kube.operator.roster import ClusterRoster
 from kron.kube.operator.settings import OperatorSettings
@@ -110,11 +112,12 @@ class Operator:
             statuses, None, starter, outcomes, clock, slack_s=settings.slack_s
         )
         self._scheduler = scheduler
+        recorder = ResultRecorder(statuses, events, journal, metrics, clock)
         self._enrolment = ClusterEnrolment(
-            *(roster, scheduler, starter, statuses, events, doubts, self._rehearsal),
+            *(roster, scheduler, starter, statuses, recorder, events, doubts, self._rehearsal),
             *(journal, clock, may_act),
         )
-        self._jobs = Jobs(roster, starter, statuses, outcomes, cleanup, fences)
+        self._jobs = Jobs(roster, starter, statuses, outcomes, recorder, cleanup, fences)
         self._reflectors = list(self._make_reflectors(client))
         self._troubles: dict[tuple[str, str | None], str] = {}
         """What was last logged about each watch."""
@@ -135,6 +138,7 @@ class Operator:
             ),
         }
         metrics.failing_watches = self._failing_watches
+        metrics.more = KronJobMetrics(roster, metrics, settings.kronjob_metrics).lines
 
     async def run(self) -> None:
         """Watch, and lead whenever this replica gets the lease, until cancelled."""

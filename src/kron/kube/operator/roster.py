@@ -76,6 +76,11 @@ class ClusterRoster(Roster[Key, ClusterMember]):
             uid = self._gone.get(_lock(run), run.uid)
         return uid if run.period and run.owner_uid and uid != run.uid else ""
 
+    def has_active(self, run: JobRun) -> bool:
+        """Whether this Job had not finished when it was last heard of."""
+        known = self._runs.get((run.namespace, run.kronjob), {}).get(run.name)
+        return known is not None and known.uid == run.uid and not known.is_finished
+
     def drop_run(self, gone: JobRun) -> ClusterMember | None:
         """A Job is gone. Returns the member that it belonged to, if that is known."""
         key = (gone.namespace, gone.kronjob)

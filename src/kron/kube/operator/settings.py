@@ -15,6 +15,7 @@ DEFAULT_MAX_SKEW_S = 10
 DEFAULT_LEASE_DURATION_S = 15
 DEFAULT_LEASE_NAME = "kron-operator"
 DEFAULT_HTTP = "127.0.0.1:8080"
+DEFAULT_KRONJOB_METRICS = 1_000
 
 
 class OperatorSettings(Frozen):
@@ -38,6 +39,8 @@ class OperatorSettings(Frozen):
     lease to run out."""
     http: tuple[str, int] | None = None
     """Where health and metrics are served."""
+    kronjob_metrics: int = DEFAULT_KRONJOB_METRICS
+    """How many KronJobs have metrics of their own, at most."""
     log_format: Format = Format.TEXT
     log_level: Level = Level.INFO
     explain: bool = False

@@ -12,7 +12,7 @@ from kron.core.schedule import Schedule
 from kron.core.tokens import is_fuzzy
 from kron.engine.job import Job
 from kron.jobs.entry import read_schedule
-from kron.kube.api_object import integer, member, text
+from kron.kube.api_object import instant_s, integer, member, text
 from kron.kube.resource.composition import SCHEDULE, compose
 from kron.kube.resource.schema.definition import GROUP, VERSION
 from kron.kube.resource.schema.validate import FieldProblem, check, check_metadata, check_spec
@@ -34,6 +34,7 @@ class Metadata(Frozen):
     generation: int
     resource_version: str
     is_deleting: bool
+    created_s: int = 0
 
 
 class KronJob(Frozen):
@@ -86,6 +87,7 @@ def read_metadata(obj: object) -> Metadata:
         generation=integer(metadata, "generation"),
         resource_version=text(metadata, "resourceVersion"),
         is_deleting=isinstance(metadata.get("deletionTimestamp"), str),
+        created_s=instant_s(metadata, "creationTimestamp") or 0,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from math import ceil
+from sys import intern
 
 from kron.core.decision import ENGINE_VERSION
 from kron.core.frozen import Frozen
@@ -15,6 +16,7 @@ from kron.core.instant import to_text
 from kron.engine.ledger import Intent
 from kron.kube.api_object import Object, instant_s, integer, member, objects, text
 from kron.kube.resource.kronjob import API_VERSION, KIND, KronJob
+from kron.kube.resource.results import LONGEST_MESSAGE, LONGEST_REASON, RunResult
 
 NAME_LABEL = "kron.io/name"
 PERIOD_ID = "kron.io/period-id"
@@ -52,6 +54,8 @@ class JobRun(Frozen):
     """It runs nothing, or nothing any more, and holds the name of the Job of its period."""
     pods: int = 0
     """How many of its Pods run, or are about to end."""
+    result: RunResult | None = None
+    """None if it has not finished, or was deleted before it had."""
 
 
 def job_name(kronjob_name: str, period_id: str) -> str:
@@ -133,21 +137,48 @@ def read_run(job_object: Object) -> JobRun:
             ended_s = instant_s(condition, "lastTransitionTime")
     is_finished = complete is not None or failed is not None
     is_manual = text(annotations, _MANUAL) == "true"
+    is_fence = text(annotations, _FENCE) == "true"
+    period = "" if is_manual else text(annotations, PERIOD_ID)
+    created_s = instant_s(metadata, "creationTimestamp") or 0
     return JobRun(
         namespace=text(metadata, "namespace"),
         name=text(metadata, "name"),
         uid=text(metadata, "uid"),
         owner_uid=_owner_uid(metadata),
         kronjob=text(labels, NAME_LABEL),
-        period="" if is_manual else text(annotations, PERIOD_ID),
+        period=period,
         is_finished=is_finished,
         is_failed=failed is not None,
         is_deleting=bool(text(metadata, "deletionTimestamp")),
-        created_s=instant_s(metadata, "creationTimestamp") or 0,
+        created_s=created_s,
         finished_s=ended_s if is_finished else None,
         chosen_s=instant_s(annotations, _CHOSEN_TIME),
-        is_fence=text(annotations, _FENCE) == "true",
+        result=None
+        if is_fence or not is_finished
+        else _result(metadata, status, period, created_s, ended_s),
+        is_fence=is_fence,
         pods=integer(status, "active") + integer(status, "terminating"),
+    )
+
+
+def _result(
+    metadata: Object, status: Object, period: str, created_s: int, ended_s: int | None
+) -> RunResult | None:
+    """How a finished Job ended; None if that is the work of who deleted it."""
+    finished_s = created_s if ended_s is None else ended_s
+    deleted_s = instant_s(metadata, "deletionTimestamp")
+    if deleted_s is not None and finished_s >= deleted_s:
+        return None  # its Pods were stopped, and what a Job controller makes of that is no news
+    failed = _condition(status, "Failed")
+    started_s = instant_s(status, "startTime")
+    return RunResult(
+        text(metadata, "name"),
+        period,
+        failed is not None,
+        created_s if started_s is None else started_s,
+        finished_s,
+        intern(text(failed or {}, "reason")[:LONGEST_REASON]),
+        intern(text(failed or {}, "message")[:LONGEST_MESSAGE]),
     )
 
 

@@ -12,6 +12,7 @@ from kron.core.instant import optional_text, to_text
 from kron.engine.ledger import Ledger
 from kron.engine.storage import ledger_from_json, ledger_to_json
 from kron.kube.api_object import instant_s, instants_s, integer, member, objects, text
+from kron.kube.resource.results import RunResults, results_from_json, results_to_json
 
 MOST_ACTIVE = 1_000
 """More are not listed, but they count."""
@@ -43,8 +44,11 @@ class Status(Frozen):
     next_nominal_s: int | None = None
     next_chosen_s: int | None = None
     active: tuple[ActiveRun, ...] = ()
+    active_count: int = 0
+    """Also those that are not listed."""
     unanswered_s: tuple[int, ...] = ()
     """The nominal instants of periods whose Jobs must be kept: a request for one may arrive yet."""
+    results: RunResults = RunResults()
     conditions: tuple[Condition, ...] = ()
 
 
@@ -62,7 +66,9 @@ def status_to_json(status: Status) -> dict[str, object]:
         "nextNominalTime": optional_text(status.next_nominal_s),
         "nextChosenTime": optional_text(status.next_chosen_s),
         "active": [_run_to_json(run) for run in status.active],
+        "activeCount": status.active_count,
         "unanswered": [to_text(nominal_s) for nominal_s in status.unanswered_s] or None,
+        **results_to_json(status.results),
         "ledger": None if status.ledger is None else ledger_to_json(status.ledger),
         "conditions": [_condition_to_json(condition) for condition in status.conditions],
     }
@@ -82,7 +88,9 @@ def status_from_json(obj: object) -> Status:
         next_nominal_s=instant_s(status, "nextNominalTime"),
         next_chosen_s=instant_s(status, "nextChosenTime"),
         active=tuple(map(_run_from_json, objects(status, "active"))),
+        active_count=integer(status, "activeCount"),
         unanswered_s=tuple(instants_s(status, "unanswered")),
+        results=results_from_json(status),
         conditions=tuple(map(_condition_from_json, objects(status, "conditions"))),
     )
 

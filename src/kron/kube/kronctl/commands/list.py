@@ -12,15 +12,17 @@ from kron.console.questions import add_sorting, next_runs
 from kron.console.terminal import Terminal
 from kron.core.decision import Decision
 from kron.core.frozen import Frozen
-from kron.core.instant import to_text
-from kron.kube.api_object import Object, member
+from kron.core.instant import optional_text, to_text
+from kron.kube.api_object import Object, integer, member
 from kron.kube.client.resources import KRONJOBS
 from kron.kube.kronctl.cluster import check_source, find_all
 from kron.kube.kronctl.kronjobs import add_source, note_namespace, read_files
 from kron.kube.resource.kronjob import InvalidSpec, KronJob, read_kronjob
+from kron.kube.resource.results import RunResults, results_from_json
 
 DESCRIPTION = """\
-List KronJobs with their next run, how the last period ended and how many of their Jobs are active.
+List KronJobs with their next run, how the last period ended, how the last Job that finished did,
+and how many of their Jobs are active.
 A suspended KronJob has no next run, and neither has one whose constraints reject its next twenty
 thousand periods. KronJobs of the cluster with an invalid spec are listed as invalid; manifests with
 errors are refused, as by `kronctl validate`."""
@@ -56,7 +58,11 @@ class ListedKronJob(Frozen):
     @property
     def active(self) -> int:
         active = self.status.get("active")
-        return len(active) if isinstance(active, list) else 0
+        return integer(self.status, "activeCount", len(active) if isinstance(active, list) else 0)
+
+    @property
+    def results(self) -> RunResults:
+        return results_from_json(self.status)
 
 
 _ORDERS: dict[str, Callable[[ListedKronJob], tuple[object, ...]]] = {
@@ -123,7 +129,7 @@ def _print(listed: list[ListedKronJob], at_s: int, terminal: Terminal, *, is_fil
     if not listed:
         terminal.error("no KronJobs were found; -A looks in all namespaces, -f in files")
         return
-    others = ("SCHEDULE", "FILE") if is_file else ("LAST", "ACTIVE", "SCHEDULE")
+    others = ("SCHEDULE", "FILE") if is_file else ("LAST", "LAST RESULT", "ACTIVE", "SCHEDULE")
     head = ("NAME", NEXT_RUN, IN, *others)
     rows = [_row(each, at_s, is_file=is_file) for each in listed]
     styles = {"NAME": "bold", "FILE": "dim"}
@@ -142,11 +148,16 @@ def _row(listed: ListedKronJob, at_s: int, *, is_file: bool) -> tuple[str, ...]:
     if is_file:
         return listed.identity, *cells, text, f"{listed.path}:{listed.line}"
     last = listed.status.get("lastOutcome") or ""
-    return listed.identity, *cells, last, str(listed.active), text
+    result = _last_result(listed.results) or ""
+    return listed.identity, *cells, last, result, str(listed.active), text
+
+
+def _last_result(results: RunResults) -> str | None:
+    return results.recent[0].word if results.recent else None
 
 
 def _document(listed: ListedKronJob) -> Object:
-    kronjob = listed.kronjob
+    kronjob, results = listed.kronjob, listed.results
     return {
         "namespace": listed.content["metadata"]["namespace"],
         "name": listed.name,
@@ -159,6 +170,9 @@ def _document(listed: ListedKronJob) -> Object:
         "suspended": kronjob is not None and kronjob.schedule.policy.suspend,
         "last_period": listed.status.get("lastPeriodID"),
         "last_outcome": listed.status.get("lastOutcome"),
+        "last_result": _last_result(results),
+        "last_success": optional_text(results.last_success_s),
+        "last_failure": optional_text(results.last_failure_s),
         "active": listed.active,
         **next_fields(listed.decision),
     }

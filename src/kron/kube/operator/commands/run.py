@@ -10,6 +10,7 @@ from kron.core.errors import quoted
 from kron.kube.extra import check_extra
 from kron.kube.operator.settings import (
     DEFAULT_HTTP,
+    DEFAULT_KRONJOB_METRICS,
     DEFAULT_LEASE_DURATION_S,
     DEFAULT_LEASE_NAME,
     DEFAULT_MAX_SKEW_S,
@@ -24,6 +25,7 @@ from kron.runtime import DEFAULT_SLACK_S
 
 SHORTEST_LEASE_S = 3
 LONGEST_LEASE_S = 60
+MOST_KRONJOBS = 100_000
 
 DESCRIPTION = """\
 Look after KronJobs: make a Job for each of their periods at its chosen second, write down what
@@ -139,6 +141,14 @@ def add_arguments(parser: Parser) -> None:
         help="where /healthz, /readyz and /metrics are served; '' for nowhere; "
         f"default: {DEFAULT_HTTP}",
     )
+    how.add_argument(
+        "--kronjob-metrics",
+        type=_kronjobs,
+        default=DEFAULT_KRONJOB_METRICS,
+        metavar="N",
+        help="how many KronJobs have metrics of their own, with their names; 0 for none; "
+        f"default: {DEFAULT_KRONJOB_METRICS}",
+    )
     add_log_options(parser.add_argument_group("logs"))
 
 
@@ -161,6 +171,7 @@ def run(arguments: Namespace, _: Terminal) -> int:
         max_skew_s=arguments.max_clock_skew,
         peer=_peer_address(arguments.peer_address, arguments.http),
         http=arguments.http,
+        kronjob_metrics=arguments.kronjob_metrics,
         log_format=Format(arguments.log_format),
         log_level=Level(arguments.log_level),
         explain=arguments.explain,
@@ -208,6 +219,12 @@ def _silence(text: str) -> int:
     if not seconds:
         raise ArgumentTypeError(f"{quoted(text)} is not long enough, 1s is the least")
     return seconds
+
+
+def _kronjobs(text: str) -> int:
+    if text.isascii() and text.isdigit() and len(text) <= 9 and int(text) <= MOST_KRONJOBS:
+        return int(text)
+    raise ArgumentTypeError(f"{quoted(text)} is not a number from 0 to {MOST_KRONJOBS:,}")
 
 
 def _address(text: str) -> tuple[str, int] | None:
