@@ -68,6 +68,7 @@ class Operator(Logbook):
             *(word for name in self.namespaces for word in ("--namespace", name)),
             *("--lease-namespace", self.namespace, "--lease-name", LEASE),
             *("--identity", self.identity, "--http", f"127.0.0.1:{self.port}"),
+            *("--peer-address", f"127.0.0.1:{self.port}"),
             *("--log-format", "json", *options),
         ]
 

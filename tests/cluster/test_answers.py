@@ -218,7 +218,7 @@ def test_an_answer_that_is_lost_late_or_wrong_costs_no_run_and_makes_no_second_o
         Proxy(cluster, tmp_path) as proxy,
         Operator(cluster, namespace, tmp_path, kubeconfig=account.kubeconfig(proxy)) as operator,
     ):
-        operator.start(*SLACK)
+        operator.start(*SLACK, "--network-delay", "5s")
         operator.wait_until_leading()
 
         def rule(name: str, action: str, status: int = 0, times: int = 1, after: str = "") -> None:
@@ -268,12 +268,13 @@ def test_an_answer_that_is_lost_late_or_wrong_costs_no_run_and_makes_no_second_o
         assert min(gaps_s) >= 2.0, "Retry-After is honoured"
         assert [each["status"] for each in tries("faulty")] == [500, 502, 503, 504, 201]
         assert [each["status"] for each in tries("cut")] == [0, 0, 201]
-        assert [each["passed"] for each in tries("lost")] == [201, 409]
+        # Unless the watch has shown by then that the Job exists.
+        assert [each["passed"] for each in tries("lost")] in ([201], [201, 409])
         assert [each["status"] for each in tries("signed-out")] == [401, 201]
         assert [each["status"] for each in tries("hanging")] == [0, 201]
         assert [each["status"] for each in tries("garbled")] == [200, 201]
         assert len(tries("asked-for-too-much")) == 1, "600 s are not over"
-        assert len(tries("never-heard")) < 10, "it backs off"
+        assert len(tries("never-heard")) < 20, "it backs off, and so does its fence"
         for name in ("lost", "lost-and-late", "lost-and-refused"):
             assert len(operator.events("job_exists", name)) == 1
             assert operator.events("missed_deadline", name) == []

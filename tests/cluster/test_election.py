@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import time
 from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
 
+import pytest
+
 from kron.core.duration import SECOND_NS
+from kron.kube.operator.settings import DEFAULT_LEASE_DURATION_S as LEASE_DURATION_S
 from kron.logs.record import Record
 from tests.cluster.account import Account
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kronjobs import KronJobs
-from tests.cluster.once import all_executed_once, executed_once, make_once
+from tests.cluster.once import all_executed_once, creations, executed_once, make_once
 from tests.cluster.operator import LEASE, Operator, replicas
 from tests.cluster.proxy import LOSE, SILENCE, Proxy
 from tests.logbook import wait_for
 from tests.moment import soon, wait_until
+from tests.soak import SOAK
 
 LEASE_S = 6
 SHORT_LEASE = ("--lease-duration", f"{LEASE_S}s")
@@ -115,11 +122,41 @@ def test_somebody_deletes_the_lease_and_still_one_acts_and_nothing_runs_twice(
         assert all(len(makers(made, name)) == 1 for name in periods)
 
 
-def test_a_leader_that_is_killed_is_replaced_when_its_lease_has_run_out_and_nothing_is_lost(
+def test_a_leader_that_is_killed_is_replaced_at_once_and_nothing_is_lost(
     cluster: ControlPlane, namespace: str, kronjobs: KronJobs, tmp_path: Path
 ) -> None:
+    """With the default policy: nothing may be late, but by the slack."""
     with replicas(cluster, namespace, tmp_path) as made:
-        start(made, *SHORT_LEASE)
+        start(made)
+        leader = leader_of(made)
+        (other,) = (each for each in made if each is not leader)
+        first_s = soon(3)
+        periods = {
+            f"run-{number}": make_once(kronjobs, f"run-{number}", first_s + number // 4)
+            for number in range(32)
+        }
+        leader.wait_for_event("trigger", "run-5")
+        leader.kill()
+        killed_s = time.time()
+        all_executed_once(cluster, kronjobs, periods)
+        assert turns(other) == ["true"]
+        after_s = at_s(other.events("leader")[0]) - killed_s
+        late_s = max(
+            made_at_s(cluster, kronjobs, name, period) - (first_s + int(name[4:]) // 4)
+            for name, period in periods.items()
+        )
+        print(f"from the death of a leader to the next {after_s:.2f} s, latest run {late_s:.2f} s")
+        assert after_s < LEASE_DURATION_S / 2, "it does not wait for the lease"
+        assert not other.events("missed_deadline")
+        other.check_log()
+
+
+def test_a_leader_that_cannot_be_reached_is_replaced_when_its_lease_has_run_out(
+    cluster: ControlPlane, namespace: str, kronjobs: KronJobs, tmp_path: Path
+) -> None:
+    """Nobody knows whether it is dead, or only cut off."""
+    with replicas(cluster, namespace, tmp_path) as made:
+        start(made, *SHORT_LEASE, "--peer-address", "")
         leader = leader_of(made)
         (other,) = (each for each in made if each is not leader)
         first_s = soon(3)
@@ -136,6 +173,160 @@ def test_a_leader_that_is_killed_is_replaced_when_its_lease_has_run_out_and_noth
         assert after_s > STOPS_ACTING_S, "the one that was killed might have been acting"
         assert {name for name in periods if makers([other], name)} >= {"run-1", "run-2", "run-3"}
         other.check_log()
+
+
+def test_a_leader_that_is_cut_off_on_one_side_is_alive_and_keeps_its_lease(
+    cluster: ControlPlane, namespace: str, kronjobs: KronJobs, tmp_path: Path
+) -> None:
+    """The other replica still reaches it, so only the lease can tell, and nothing runs twice."""
+    account = Account(cluster, namespace)
+    with (
+        Proxy(cluster, tmp_path) as proxy,
+        Operator(
+            cluster, namespace, tmp_path, identity="cut-off", kubeconfig=account.kubeconfig(proxy)
+        ) as cut_off,
+        Operator(
+            cluster, namespace, tmp_path, identity="other", kubeconfig=account.kubeconfig()
+        ) as other,
+    ):
+        cut_off.start(*SHORT_LEASE)
+        cut_off.wait_until_leading()
+        other.start(*SHORT_LEASE)
+        first_s = soon(2)
+        periods = {
+            f"run-{number}": make_once(kronjobs, f"run-{number}", first_s + number, deadline=LONG)
+            for number in range(8)
+        }
+        cut_off.wait_for_event("trigger", "run-1")
+        proxy.rule(SILENCE)
+        cut_s = time.time()
+        all_executed_once(cluster, kronjobs, periods)
+        other.wait_until_leading()
+        assert at_s(other.events("leader")[0]) - cut_s > STOPS_ACTING_S
+        proxy.clear()
+        wait_for(lambda: turns(cut_off) == ["true", "false"], "it has stepped down")
+        period = make_once(kronjobs, "later", soon(2))
+        executed_once(cluster, kronjobs, "later", period)
+        assert makers([cut_off, other], "later") == ["other"]
+        all_executed_once(cluster, kronjobs, periods)
+        other.check_log()
+
+
+def test_none_is_missed_when_leaders_hand_over(
+    cluster: ControlPlane, namespace: str, kronjobs: KronJobs, tmp_path: Path
+) -> None:
+    """A rolling update under load, with the default policy: ten runs are due each second."""
+    handovers = 4 if SOAK == 1 else 10
+    lasts_s = 6 * handovers
+    with replicas(cluster, namespace, tmp_path, handovers + 2) as made:
+        start(made[:2])
+        first_s = soon(12)
+        periods = {
+            f"run-{number}": make_once(kronjobs, f"run-{number}", first_s + number // 10)
+            for number in range(10 * lasts_s)
+        }
+        assert time.time() < first_s, "the machine is too slow for this test"
+        for number in range(handovers):
+            wait_until(first_s + 6 * number + 2)
+            leader = leader_of(each for each in made if each.process is not None)
+            assert leader.stop() == 0
+            made[number + 2].kubeconfig = leader.kubeconfig
+            made[number + 2].launch()
+        wait_until(first_s + lasts_s)
+        all_executed_once(cluster, kronjobs, periods)
+        assert not [record for each in made for record in each.events("missed_deadline")]
+        lists = [
+            request
+            for request in cluster.audit(namespace)
+            if (request.verb, request.agent[:13]) == ("list", "kron-operator")
+            and request.resource in ("kronjobs", "jobs")
+        ]
+        assert len(lists) == 2 * (handovers + 2), (
+            "each replica lists once: a takeover lists nothing"
+        )
+        late_s = max(
+            made_at_s(cluster, kronjobs, name, period) - (first_s + int(name[4:]) // 10)
+            for name, period in list(periods.items())[:: max(1, lasts_s // 20)]
+        )
+        print(f"{handovers} handovers, {len(periods)} runs, the latest {late_s:.2f} s late")
+        for each in made:
+            if each.output.exists():
+                each.check_log()
+
+
+def test_a_process_that_is_started_again_takes_up_its_own_lease(
+    cluster: ControlPlane, namespace: str, kronjobs: KronJobs, tmp_path: Path
+) -> None:
+    """As a container does that is restarted in its Pod: nobody else is there."""
+    with replicas(cluster, namespace, tmp_path, 1) as [only]:
+        start([only])
+        leader_of([only])
+        only.kill()
+        period = make_once(kronjobs, "run", soon(2), deadline=LONG)
+        only.start()
+        executed_once(cluster, kronjobs, "run", period)
+        [_, again] = only.events("leader")
+        assert again.get("leads") == "true"
+        only.check_log()
+
+
+@pytest.mark.skipif(not shutil.which("faketime"), reason="faketime is not installed")
+def test_a_replica_whose_clock_is_wrong_does_not_lead(
+    cluster: ControlPlane, namespace: str, kronjobs: KronJobs, tmp_path: Path
+) -> None:
+    with replicas(cluster, namespace, tmp_path) as [wrong, right]:
+        kubeconfig = Account(cluster, namespace).kubeconfig()
+        wrong.kubeconfig = right.kubeconfig = kubeconfig
+        wrong.launch(environment=faked("+60s"))
+        assert "the clock is at least" in str(wrong.wait_for_event("error").get("error"))
+        wait_for(lambda: wrong.http("/readyz")[0] == 503, "it says that it could not lead")
+        assert "ahead of the API server's" in wrong.http("/readyz")[1]
+        assert wrong.metrics()["kron_clock_ahead_seconds"] > 50
+        assert wrong.holder() == ""
+        right.start()
+        right.wait_until_leading()
+        period = make_once(kronjobs, "run", soon(3))
+        executed_once(cluster, kronjobs, "run", period)
+        assert makers([wrong, right], "run") == [right.identity]
+        assert abs(right.metrics()["kron_clock_ahead_seconds"]) < 5
+
+
+@pytest.mark.skipif(not shutil.which("faketime"), reason="faketime is not installed")
+@pytest.mark.parametrize("skew", ["+3s", "-3s"])
+def test_clocks_that_differ_a_little_cost_no_run_when_a_leader_dies(
+    cluster: ControlPlane, namespace: str, kronjobs: KronJobs, tmp_path: Path, skew: str
+) -> None:
+    with replicas(cluster, namespace, tmp_path) as [first, second]:
+        first.kubeconfig = second.kubeconfig = Account(cluster, namespace).kubeconfig()
+        first.launch(environment=faked(skew))
+        first.wait_until_leading()
+        second.start()
+        first_s = soon(6)
+        periods = {
+            f"run-{number}": make_once(kronjobs, f"run-{number}", first_s + number // 2)
+            for number in range(20)
+        }
+        first.wait_for_event("trigger", "run-8")
+        first.kill()
+        all_executed_once(cluster, kronjobs, periods)
+        assert makers([second], "run-19")
+
+
+def faked(shift: str) -> dict[str, str]:
+    """The environment of a process whose wall clock is off by so much."""
+    shown = subprocess.run(
+        ["faketime", "-f", shift, "env"], capture_output=True, text=True, check=True
+    )
+    fakes = ("LD_PRELOAD", "FAKETIME", "FAKETIME_SHARED", "FAKETIME_DONT_FAKE_MONOTONIC")
+    found = dict(line.split("=", 1) for line in shown.stdout.splitlines() if "=" in line)
+    kept = {name: found[name] for name in fakes if name in found and name != "FAKETIME_SHARED"}
+    return kept | {"FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+
+
+def made_at_s(cluster: ControlPlane, kronjobs: KronJobs, name: str, period: str) -> float:
+    """When the API server was asked for the Job of this period and made it."""
+    [made] = (each for each in creations(cluster, kronjobs, name, period) if each.code == 201)
+    return datetime.fromisoformat(made.at).timestamp()
 
 
 def test_a_leader_whose_lease_cannot_be_renewed_stops_acting_before_another_begins(

@@ -12,7 +12,7 @@ import sys
 from kron.kube.operator.program import main
 from kron.kube.operator.enrolment import ClusterEnrolment
 
-def fail(self, member):
+def fail(self, member, now_ns):
     raise ValueError("a fault that nobody foresaw")
 
 ClusterEnrolment.take_up = fail

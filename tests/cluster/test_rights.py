@@ -58,8 +58,9 @@ def test_what_it_uses_is_what_it_may(
     assert used - may == set()
     # Nor did any other operator in this run of the tests, whoever it was.
     assert _used(cluster.audit("kron-operator/")) - may == set()
-    # For a write that conflicts, which cannot be had at will: test_recorder has it.
-    assert may - used <= {("kron.io", "kronjobs", "get")}
+    # For a write that conflicts, and for a Job that is replaced while a request for it may arrive.
+    # Neither can be had at will: test_recorder and test_late_requests have them.
+    assert may - used <= {("kron.io", "kronjobs", "get"), ("batch", "jobs", "patch")}
 
 
 def test_in_one_namespace_it_may_the_same_as_in_all() -> None:

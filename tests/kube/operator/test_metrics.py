@@ -43,6 +43,7 @@ def test_every_family_has_a_type_and_a_description_from_the_start() -> None:
         "kron_api_requests": "counter",
         "kron_watch_restarts": "counter",
         "kron_events_dropped": "counter",
+        "kron_watch_failing": "gauge",
         "kron_leader": "gauge",
         "kron_queue_length": "gauge",
     }

@@ -152,7 +152,7 @@ class Operator:
 
         A namespace that cannot be read does not keep the others from their runs.
         """
-        while self.why_not_ready():
+        while self._why_unread():
             await asyncio.sleep(_LOOK_S)
         await self._election.run(self._lead)
 
@@ -170,12 +170,16 @@ class Operator:
 
     def why_not_ready(self) -> str:
         """Why this replica could not lead, or not for long; '' if it could."""
+        return self._why_unread() or self._why_not_lead()
+
+    def _why_unread(self) -> str:
+        """Why nothing is known of any namespace; '' if everything is known of one at least."""
         unread = [each for each in self._reflectors if not each.synced.is_set()]
         if any(each.trouble is None for each in unread):
             return "KronJobs and Jobs are not read yet"
         failing = {each.namespace for each in self._reflectors if each.trouble is not None}
         if len(failing) < len({each.namespace for each in self._reflectors}):
-            return self._why_not_lead()
+            return ""
         return "\n".join(
             dict.fromkeys(_trouble(each.resource, each.trouble) for each in self._reflectors)
         ).strip()
