@@ -50,7 +50,7 @@ def delayed(
 
 def hold_at(relay: Relay, at_s: int, seconds: float = HELD_S) -> None:
     """Hold back what the operator sends in that second, on connections that it has open."""
-    wait_until(at_s - 0.3)
+    wait_until(at_s - 0.5)
     relay.hold(seconds)
 
 
@@ -108,7 +108,7 @@ def test_a_replaced_job_keeps_its_name_while_a_creation_of_it_may_arrive(
     cluster: ControlPlane, namespace: str, kronjobs: KronJobs, relay: Relay, delayed: Operator
 ) -> None:
     slot = Slot(namespace, 6, 5, window="8m")
-    first_s = soon(6)
+    first_s = soon(10)
     schedule = slot.aim("busy", first_s, range(first_s + HELD_S - 2, first_s + HELD_S + 3))
     kronjobs.make(
         "busy",
