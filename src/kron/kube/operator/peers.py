@@ -38,7 +38,9 @@ class _Found(Enum):
 class Peers:
     """Tells the other replicas as long as this process leads, by answers that do not end."""
 
-    def __init__(self, instance: str, wait_until_it_follows: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self, instance: str, wait_until_it_follows: Callable[[], Awaitable[object]]
+    ) -> None:
         self._instance = instance
         self._wait_until_it_follows = wait_until_it_follows
         self._connected = 0
