@@ -12,9 +12,9 @@ import kron
 from kron.core.decision import Decision, decide_at
 from kron.core.instant import to_text
 from kron.engine.ledger import Intent, Ledger
-from kron.engine.storage import ledger_to_json
 from kron.kube.resource.kronjob import read_kronjob
 from kron.kube.resource.run import manual_manifest, run_manifest
+from kron.kube.resource.status import Status, status_to_json
 from tests.cluster.api import Object
 from tests.cluster.kronjobs import KronJobs
 from tests.kube.intents import intent_of
@@ -88,7 +88,9 @@ def remember(
         run_id = job.run_id(decision.period_id)
         intents.append(Intent(nominal_s, decision.chosen_s, run_id, job.text))
     ledger = Ledger(job.text, since_s, through_s, frozenset(starting_s), tuple(intents))
-    write_ledger(kronjobs, kronjob["metadata"]["name"], ledger_to_json(ledger))
+    written = status_to_json(Status(ledger=ledger))["ledger"]
+    assert isinstance(written, dict)
+    write_ledger(kronjobs, kronjob["metadata"]["name"], written)
 
 
 def write_ledger(kronjobs: KronJobs, name: str, ledger: Object | None) -> None:

@@ -168,7 +168,7 @@ def test_a_corrupt_ledger_is_begun_anew_and_a_newer_one_left_alone(
     for name, ledger in CORRUPT.items():
         kronjobs.make(name, slot.aim(name, gone_s), policy=A_LONG_DEADLINE)
         write_ledger(kronjobs, name, ledger)
-    newer = {"schema": 3, "schedule": "", "since": "2026-01-01T00:00:00Z", "extra": {"of": "it"}}
+    newer = {"schema": 4, "schedule": "", "since": "2026-01-01T00:00:00Z", "extra": {"of": "it"}}
     kronjobs.make("newer", slot.aim("newer", gone_s))
     write_ledger(kronjobs, "newer", newer)
     operator.start()
@@ -183,7 +183,7 @@ def test_a_corrupt_ledger_is_begun_anew_and_a_newer_one_left_alone(
 
     for name in CORRUPT:
         status = wait_for_outcome(kronjobs, name, "executed")
-        assert status["ledger"]["handled_through"] == slot.period
+        assert status["ledger"]["handledThrough"] == slot.period
         [record] = operator.events("state_corrupt", name)
         assert record["file"] == "status.ledger"
         assert record["error"]
@@ -192,7 +192,7 @@ def test_a_corrupt_ledger_is_begun_anew_and_a_newer_one_left_alone(
 
     trouble = kronjobs.wait_for_condition("newer", "SchedulingError")
     assert trouble["reason"] == "NewerStatus"
-    assert "schema 3" in trouble["message"]
+    assert "schema 4" in trouble["message"]
     kronjobs.wait_for_condition("newer", "Ready", False)
     assert kronjobs.jobs("newer") == []
     assert kronjobs.status("newer")["ledger"] == newer
@@ -262,5 +262,5 @@ def test_a_spec_that_only_the_engine_can_refuse_is_told_of_and_runs_once_mended(
     # What had ended before the mistake stays so.
     kronjobs.wait_for_condition("broken-later", "Ready")
     assert len(kronjobs.jobs("broken-later")) == 1
-    assert kronjobs.status("broken-later")["ledger"]["handled_through"] == slot.period
+    assert kronjobs.status("broken-later")["ledger"]["handledThrough"] == slot.period
     operator.check_log()
