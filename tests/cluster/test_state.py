@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
 
+import kron
+from kron.core.decision import decide_at
 from kron.core.instant import from_text, to_text
+from kron.engine.ledger import Ledger
+from kron.engine.storage import ledger_to_json
 from kron.kube.resource.kronjob import InvalidSpec, read_kronjob
 from tests.cluster.api import Object
 from tests.cluster.controlplane import ControlPlane
@@ -22,6 +27,7 @@ from tests.cluster.outcomes import (
     wait_until_seen,
 )
 from tests.cluster.slots import (
+    HOUR_S,
     MINUTE_S,
     Slot,
     make_run,
@@ -151,6 +157,60 @@ def test_what_a_crash_left_behind_is_found_again(
     assert [request.name for request in creations(cluster, namespace)] == [job["metadata"]["name"]]
     assert operator.metrics()['kron_runs_total{outcome="executed"}'] == 4
     operator.check_log()
+
+
+def test_many_handled_periods_are_packed_and_none_of_them_runs_again(
+    namespace: str, kronjobs: KronJobs, operator: Operator
+) -> None:
+    """Also those that an operator before wrote as a list, with other names."""
+    until_s = soon(8)
+    handled: dict[str, list[int]] = {}
+    for name in ("packed", "listed"):
+        schedule, handled[name] = _overlapping(f"{namespace}/{name}", until_s)
+        through_s = handled[name][0] - MINUTE_S
+        policy = A_LONG_DEADLINE | {"concurrency": "allow"}
+        made = kronjobs.make(name, schedule, policy=policy)
+        if name == "packed":
+            remember(kronjobs, made, through_s, through_s=through_s, handled_s=handled[name])
+        else:
+            old = ledger_to_json(Ledger(read_kronjob(made).job.text, through_s, through_s))
+            write_ledger(kronjobs, name, old | {"handled": [*map(to_text, handled[name])]})
+    operator.start()
+    for name, before_s in handled.items():
+        wait_for_outcome(kronjobs, name, "executed")
+        ledger = kronjobs.status(name)["ledger"]
+        assert (ledger["schema"], "handled" in ledger, "handled_through" in ledger) == (
+            3,
+            False,
+            False,
+        )
+        assert ledger["handledPacked"]["count"] > 400
+        assert len(json.dumps(ledger)) < 2_000
+        made_s = {
+            from_text(job["metadata"]["annotations"]["kron.io/period-id"])
+            for job in kronjobs.jobs(name)
+        }
+        assert made_s
+        assert made_s.isdisjoint(before_s)
+    operator.check_log()
+
+
+def _overlapping(identity: str, until_s: int) -> tuple[str, list[int]]:
+    """A schedule of which hundreds of periods are open, and those that were chosen until then.
+
+    One at least is chosen in the seconds after.
+    """
+    minute_s = until_s - until_s % MINUTE_S
+    for number in range(1_000):
+        text = f"* * * * * @win(after,24h) @seed(stable,salt=s{number})"
+        schedule = kron.parse_schedule(text)
+        chosen = [
+            (decide_at(schedule, identity, nominal_s).chosen_s or 0, nominal_s)
+            for nominal_s in range(minute_s - 24 * HOUR_S, minute_s + MINUTE_S, MINUTE_S)
+        ]
+        if any(until_s < chosen_s <= until_s + 3 for chosen_s, _ in chosen):
+            return text, [nominal_s for chosen_s, nominal_s in chosen if chosen_s <= until_s]
+    raise AssertionError("no salt has a period chosen then")
 
 
 CORRUPT: dict[str, Object] = {
