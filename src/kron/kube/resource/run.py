@@ -12,7 +12,7 @@ from kron.core.decision import ENGINE_VERSION
 from kron.core.frozen import Frozen
 from kron.core.instant import to_text
 from kron.engine.ledger import Intent
-from kron.kube.api_object import Object, instant_s, member, objects, text
+from kron.kube.api_object import Object, instant_s, integer, member, objects, text
 from kron.kube.resource.kronjob import API_VERSION, KIND, KronJob
 
 NAME_LABEL = "kron.io/name"
@@ -20,6 +20,8 @@ PERIOD_ID = "kron.io/period-id"
 """An annotation, and a label with `-` for `:`, since a label's value may hold none."""
 _CHOSEN_TIME = "kron.io/chosen-time"
 _MANUAL = "kron.io/manual"
+_FOREGROUND = "foregroundDeletion"
+"""The finalizer of a Job that is deleted after its Pods."""
 
 _LONGEST_JOB_NAME = 63
 _LARGEST_TTL_S = 2**31 - 1
@@ -43,6 +45,13 @@ class JobRun(Frozen):
     created_s: int
     finished_s: int | None
     chosen_s: int | None = None
+    is_held: bool = False
+    """It is being deleted and has no Pods: only a finalizer of somebody else still holds it."""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether Pods of it may run, now or later."""
+        return not self.is_finished and not self.is_held
 
 
 def job_name(kronjob_name: str, period_id: str) -> str:
@@ -104,6 +113,7 @@ def read_run(job_object: Object) -> JobRun:
             ended_s = instant_s(condition, "lastTransitionTime")
     is_finished = complete is not None or failed is not None
     is_manual = text(annotations, _MANUAL) == "true"
+    is_deleting = bool(text(metadata, "deletionTimestamp"))
     return JobRun(
         namespace=text(metadata, "namespace"),
         name=text(metadata, "name"),
@@ -113,11 +123,23 @@ def read_run(job_object: Object) -> JobRun:
         period="" if is_manual else text(annotations, PERIOD_ID),
         is_finished=is_finished,
         is_failed=failed is not None,
-        is_deleting=bool(text(metadata, "deletionTimestamp")),
+        is_deleting=is_deleting,
         created_s=instant_s(metadata, "creationTimestamp") or 0,
         finished_s=ended_s if is_finished else None,
         chosen_s=instant_s(annotations, _CHOSEN_TIME),
+        is_held=is_deleting and not _has_pods(metadata, status),
     )
+
+
+def _has_pods(metadata: Object, status: Object) -> bool:
+    """Whether a Job that is being deleted still has Pods.
+
+    The Job controller goes on to count them. Its count may lag behind, and older ones leave out
+    those that are terminating; the finalizer says that not all of them are gone.
+    """
+    finalizers = metadata.get("finalizers")
+    is_foreground = isinstance(finalizers, list) and _FOREGROUND in finalizers
+    return is_foreground or integer(status, "active") + integer(status, "terminating") > 0
 
 
 def _job(

@@ -24,6 +24,9 @@ Create a Job of a KronJob now. It belongs to no period: the next run does not mo
 created even if others are active or the KronJob is suspended. The Job is called
 <kronjob>-manual-<a few letters>, and is deleted with the KronJob.
 
+While it is active, it counts: a period that comes due is skipped if policy.concurrency is forbid,
+which is the default, and deletes it if that is replace.
+
 With --wait, the exit code is 0 if the Job completes and 1 if it fails or is deleted."""
 EXAMPLES = (
     ("kronctl trigger prod/backup", "start it, and print the name of its Job"),
