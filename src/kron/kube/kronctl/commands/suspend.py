@@ -13,7 +13,7 @@ from kron.core.errors import Code, KronError
 from kron.kube.api_object import Object, member
 from kron.kube.client.errors import CONFLICT, ApiError, is_gone
 from kron.kube.client.resources import KRONJOBS
-from kron.kube.kronctl.cluster import Name, add_cluster, name_of, reach
+from kron.kube.kronctl.cluster import Name, add_cluster, get, name_of, reach
 from kron.kube.resource.kronjob import InvalidSpec, read_kronjob, read_metadata
 from kron.kube.resource.schema.rules import is_match, says_policy
 
@@ -91,7 +91,7 @@ async def _change(client: Client, name: Name, *, suspended: bool) -> Object:
 async def _patch(client: Client, name: Name, *, suspended: bool) -> bool:
     """Change it, unless it is so already: whether it was changed."""
     for left in reversed(range(_TRIES)):
-        content = await client.get(KRONJOBS, name.namespace, name.name)
+        content = await get(client, KRONJOBS, name.namespace, name.name)
         body = patch_for(content, suspended=suspended)
         if body is None:
             return False
