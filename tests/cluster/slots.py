@@ -7,14 +7,15 @@ no other". What an operator has lived through before a test began is written wit
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 
 import kron
 from kron.core.decision import Decision, decide_at
 from kron.core.instant import to_text
 from kron.engine.ledger import Intent, Ledger
-from kron.engine.storage import ledger_to_json
 from kron.kube.resource.kronjob import read_kronjob
 from kron.kube.resource.run import manual_manifest, run_manifest
+from kron.kube.resource.status import Status, status_to_json
 from tests.cluster.api import Object
 from tests.cluster.kronjobs import KronJobs
 from tests.kube.intents import intent_of
@@ -74,11 +75,13 @@ def remember(
     since_s: int,
     *,
     through_s: int | None = None,
+    handled_s: Iterable[int] = (),
     starting_s: tuple[int, ...] = (),
 ) -> None:
     """Give a KronJob the ledger of an operator that first saw it then.
 
-    `through_s`: up to that period all have ended; those of `starting_s` were about to start.
+    `through_s`: up to that period all have ended, and those of `handled_s` too; those of
+    `starting_s` were about to start.
     """
     job = read_kronjob(kronjob).job
     intents = []
@@ -87,8 +90,12 @@ def remember(
         assert decision.chosen_s is not None
         run_id = job.run_id(decision.period_id)
         intents.append(Intent(nominal_s, decision.chosen_s, run_id, job.text))
-    ledger = Ledger(job.text, since_s, through_s, frozenset(starting_s), tuple(intents))
-    write_ledger(kronjobs, kronjob["metadata"]["name"], ledger_to_json(ledger))
+    ledger = Ledger(
+        job.text, since_s, through_s, frozenset((*handled_s, *starting_s)), tuple(intents)
+    )
+    written = status_to_json(Status(ledger=ledger))["ledger"]
+    assert isinstance(written, dict)
+    write_ledger(kronjobs, kronjob["metadata"]["name"], written)
 
 
 def write_ledger(kronjobs: KronJobs, name: str, ledger: Object | None) -> None:

@@ -89,7 +89,7 @@ def test_of_ten_years_only_the_latest_may_run_and_the_rest_is_one_line(
     ):
         status = wait_for_outcome(kronjobs, name, outcome)
         assert status["lastPeriodID"] == slot.period
-        assert status["ledger"]["handled_through"] == slot.period
+        assert status["ledger"]["handledThrough"] == slot.period
         assert status["ledger"]["handled"] == []
         [missed] = operator.wait_for_events("missed_deadline", name)  # logged once it is stored
         told = (int(missed["count"]), missed["first_period"], missed["period"])

@@ -7,9 +7,10 @@ import json
 import pytest
 
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.kronjobs import KronJobs, wait_for
+from tests.cluster.kronjobs import KronJobs, due_at, job_template, kronjob, wait_for
 from tests.cluster.operator import Operator
 from tests.kube.resource.bad_specs import BAD_SPECS, GOOD_SPECS, bad_kronjob, good_kronjob, merged
+from tests.moment import soon
 
 REFUSED = [bad for bad in BAD_SPECS if bad.refused_by == "api"]
 JUDGED = [bad for bad in BAD_SPECS if bad.refused_by == "engine"]
@@ -73,6 +74,28 @@ def test_what_only_the_engine_can_judge_becomes_a_condition_and_an_event_and_no_
 
 def _told_of(kronjobs: KronJobs) -> set[str]:
     return {event["involvedObject"]["name"] for event in kronjobs.events(reason="InvalidSpec")}
+
+
+@pytest.mark.parametrize("way", [("create",), ("apply",), ("apply", "--server-side")], ids=" ".join)
+def test_a_template_as_kubectl_writes_it_is_accepted_and_runs(
+    cluster: ControlPlane, operator: Operator, kronjobs: KronJobs, way: tuple[str, ...]
+) -> None:
+    """`kubectl create --dry-run=client -o yaml` of many versions writes these nulls."""
+    operator.start()
+    template = job_template()
+    template["metadata"] = {"creationTimestamp": None, "labels": {"team": "data"}}
+    template["spec"]["template"]["metadata"]["creationTimestamp"] = None
+    schedule = due_at(kronjobs.namespace, "pasted", soon(6))
+    made = kronjob("pasted", schedule, template=template) | {"status": {}}
+    made["metadata"]["creationTimestamp"] = None
+    place = f"--namespace={kronjobs.namespace}"
+    answer = cluster.kubectl(*way, place, "-f", "-", input=json.dumps(made))
+    assert answer.returncode == 0, answer.stderr
+    kronjobs.wait_for_status("pasted", lastOutcome="executed")
+    [job] = kronjobs.jobs("pasted")
+    assert job["metadata"]["labels"]["team"] == "data"
+    assert job["metadata"]["creationTimestamp"]
+    operator.check_log()
 
 
 @pytest.mark.parametrize(

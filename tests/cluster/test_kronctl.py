@@ -226,6 +226,47 @@ def test_suspend_and_resume_say_what_they_changed(kronctl: OnCluster, kronjobs: 
     ]
 
 
+@pytest.mark.parametrize("way", [("--server-side",), ()], ids=["server-side", "client-side"])
+def test_resume_leaves_what_was_applied(
+    cluster: ControlPlane, kronctl: OnCluster, kronjobs: KronJobs, way: tuple[str, ...]
+) -> None:
+    """Neither a difference for `kubectl diff` and GitOps, nor a conflict for the next apply."""
+
+    def kubectl(verb: str, name: str) -> None:
+        words = (
+            verb,
+            *way,
+            f"--namespace={kronjobs.namespace}",
+            "-f",
+            kronctl.path(f"{name}.yaml"),
+        )
+        ran = cluster.kubectl(*words)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+
+    specs: dict[str, Object] = {"without": {}, "with": {"policy": {"deadline": "1h"}}}
+    for name, spec in specs.items():
+        kronctl.write(f"{name}.yaml", yaml.safe_dump(kronjob(name, NIGHTLY, **spec)))
+        kubectl("apply", name)
+        before = kronjobs.read(name)["spec"]
+        assert kronctl("suspend", name).code == 0
+        kubectl("apply", name)
+        assert kronjobs.read(name)["spec"]["policy"]["suspend"] is True, "kronctl suspended it"
+        assert kronctl("resume", name).code == 0
+        assert kronjobs.read(name)["spec"] == before
+        kubectl("diff", name)
+        assert kronctl("diff", "-f", f"{name}.yaml", "--exit-code").code == 0
+        # And whoever applies may suspend and resume it from now on.
+        for suspend in (True, False):
+            policy = {**spec.get("policy", {}), "suspend": suspend}
+            kronctl.write(f"{name}.yaml", yaml.safe_dump(kronjob(name, NIGHTLY, policy=policy)))
+            kubectl("apply", name)
+        assert kronjobs.read(name)["spec"]["policy"]["suspend"] is False
+        assert kronctl("suspend", name).code == 0
+        assert kronctl("resume", name).code == 0
+        kubectl("apply", name)
+        assert kronjobs.read(name)["spec"]["policy"]["suspend"] is False
+
+
 @pytest.mark.parametrize(
     ("exit_code", "code", "told"),
     [pytest.param(0, 0, "is complete", id="complete"), pytest.param(1, 1, "failed", id="failed")],

@@ -131,7 +131,7 @@ def test_periods_that_are_open_at_once_all_run_in_the_order_of_their_choice(
         planned_s = decision_of(made, from_text(notes["kron.io/period-id"])).chosen_s
         assert notes["kron.io/chosen-time"] == to_text(planned_s or 0)
     ledger = kronjobs.status("overlap")["ledger"]
-    assert ledger["handled_through"] == later
+    assert ledger["handledThrough"] == later
     operator.check_log()
 
 

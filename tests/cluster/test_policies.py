@@ -134,6 +134,55 @@ def test_a_job_that_does_not_go_is_not_replaced_and_its_period_is_missed(
         kronjobs.api.delete("pods", namespace, pod["metadata"]["name"], grace_s=0)
 
 
+HOLD = "test.kron.io/hold"
+
+
+def test_a_job_that_is_being_deleted_is_active_while_it_has_pods(
+    namespace: str, kronjobs: KronJobs, operator: Operator
+) -> None:
+    """And no longer: a finalizer of somebody else blocks no period."""
+    slot = Slot(namespace)
+    operator.start()
+    at_s = soon(10)
+    slow, quick = (job_template(runs_for=NEVER, stops_after=after) for after in (NEVER, "0"))
+    rows: dict[str, tuple[Object, Object, str, str]] = {
+        "stopping": (FORBID, slow, "Foreground", "skipped"),
+        "held": (FORBID, quick, "Foreground", "executed"),
+        "held-replaced": (REPLACE, quick, "Foreground", "executed"),
+        "held-with-pods": (FORBID, slow, "Background", "skipped"),
+    }
+    for name, (policy, template, _, _) in rows.items():
+        made = kronjobs.make(name, slot.aim(name, at_s), policy=policy, template=template)
+        make_manual(kronjobs, made, "by-hand")
+    for name, (_, _, propagation, _) in rows.items():
+        job = f"{name}-by-hand"
+        wait_until_running(kronjobs, job)
+        if name.startswith("held"):
+            finalizers = {"metadata": {"finalizers": [HOLD]}}
+            kronjobs.api.patch("jobs", namespace, job, finalizers)
+        kronjobs.api.delete("jobs", namespace, job, propagation=propagation)
+        if propagation == "Foreground" and name.startswith("held"):
+            kronjobs.wait_for_status(name, active=[])
+
+    for name, (_, _, _, outcome) in rows.items():
+        status = wait_for_outcome(kronjobs, name, outcome)
+        left = {f"{name}-by-hand"} | (
+            {job_name(name, slot.period)} if outcome == "executed" else set()
+        )
+        assert {job["metadata"]["name"] for job in kronjobs.jobs(name)} == left
+        active = job_name(name, slot.period) if outcome == "executed" else f"{name}-by-hand"
+        assert [run["name"] for run in status["active"]] == [active]
+    assert operator.events("replaced_job") == []
+    operator.check_log()
+    for name in rows:
+        for pod in pods_of(kronjobs, f"{name}-by-hand"):
+            kronjobs.api.delete("pods", namespace, pod["metadata"]["name"], grace_s=0)
+        if name.startswith("held"):
+            kronjobs.api.patch(
+                "jobs", namespace, f"{name}-by-hand", {"metadata": {"finalizers": None}}
+            )
+
+
 def test_a_run_of_the_period_before_counts_as_active(
     namespace: str, kronjobs: KronJobs, operator: Operator
 ) -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
 
+import kron
+from kron.core.decision import decide_at
 from kron.core.instant import from_text, to_text
+from kron.engine.ledger import Ledger
+from kron.engine.storage import ledger_to_json
 from kron.kube.resource.kronjob import InvalidSpec, read_kronjob
 from tests.cluster.api import Object
 from tests.cluster.controlplane import ControlPlane
@@ -22,6 +27,7 @@ from tests.cluster.outcomes import (
     wait_until_seen,
 )
 from tests.cluster.slots import (
+    HOUR_S,
     MINUTE_S,
     Slot,
     make_run,
@@ -153,6 +159,60 @@ def test_what_a_crash_left_behind_is_found_again(
     operator.check_log()
 
 
+def test_many_handled_periods_are_packed_and_none_of_them_runs_again(
+    namespace: str, kronjobs: KronJobs, operator: Operator
+) -> None:
+    """Also those that an operator before wrote as a list, with other names."""
+    until_s = soon(8)
+    handled: dict[str, list[int]] = {}
+    for name in ("packed", "listed"):
+        schedule, handled[name] = _overlapping(f"{namespace}/{name}", until_s)
+        through_s = handled[name][0] - MINUTE_S
+        policy = A_LONG_DEADLINE | {"concurrency": "allow"}
+        made = kronjobs.make(name, schedule, policy=policy)
+        if name == "packed":
+            remember(kronjobs, made, through_s, through_s=through_s, handled_s=handled[name])
+        else:
+            old = ledger_to_json(Ledger(read_kronjob(made).job.text, through_s, through_s))
+            write_ledger(kronjobs, name, old | {"handled": [*map(to_text, handled[name])]})
+    operator.start()
+    for name, before_s in handled.items():
+        wait_for_outcome(kronjobs, name, "executed")
+        ledger = kronjobs.status(name)["ledger"]
+        assert (ledger["schema"], "handled" in ledger, "handled_through" in ledger) == (
+            3,
+            False,
+            False,
+        )
+        assert ledger["handledPacked"]["count"] > 400
+        assert len(json.dumps(ledger)) < 2_000
+        made_s = {
+            from_text(job["metadata"]["annotations"]["kron.io/period-id"])
+            for job in kronjobs.jobs(name)
+        }
+        assert made_s
+        assert made_s.isdisjoint(before_s)
+    operator.check_log()
+
+
+def _overlapping(identity: str, until_s: int) -> tuple[str, list[int]]:
+    """A schedule of which hundreds of periods are open, and those that were chosen until then.
+
+    One at least is chosen in the seconds after.
+    """
+    minute_s = until_s - until_s % MINUTE_S
+    for number in range(1_000):
+        text = f"* * * * * @win(after,24h) @seed(stable,salt=s{number})"
+        schedule = kron.parse_schedule(text)
+        chosen = [
+            (decide_at(schedule, identity, nominal_s).chosen_s or 0, nominal_s)
+            for nominal_s in range(minute_s - 24 * HOUR_S, minute_s + MINUTE_S, MINUTE_S)
+        ]
+        if any(until_s < chosen_s <= until_s + 3 for chosen_s, _ in chosen):
+            return text, [nominal_s for chosen_s, nominal_s in chosen if chosen_s <= until_s]
+    raise AssertionError("no salt has a period chosen then")
+
+
 CORRUPT: dict[str, Object] = {
     "no-fields": {"schema": 1},
     "no-schema": {"schedule": "* * * * *", "since": "2026-01-01T00:00:00Z"},
@@ -168,7 +228,7 @@ def test_a_corrupt_ledger_is_begun_anew_and_a_newer_one_left_alone(
     for name, ledger in CORRUPT.items():
         kronjobs.make(name, slot.aim(name, gone_s), policy=A_LONG_DEADLINE)
         write_ledger(kronjobs, name, ledger)
-    newer = {"schema": 3, "schedule": "", "since": "2026-01-01T00:00:00Z", "extra": {"of": "it"}}
+    newer = {"schema": 4, "schedule": "", "since": "2026-01-01T00:00:00Z", "extra": {"of": "it"}}
     kronjobs.make("newer", slot.aim("newer", gone_s))
     write_ledger(kronjobs, "newer", newer)
     operator.start()
@@ -183,7 +243,7 @@ def test_a_corrupt_ledger_is_begun_anew_and_a_newer_one_left_alone(
 
     for name in CORRUPT:
         status = wait_for_outcome(kronjobs, name, "executed")
-        assert status["ledger"]["handled_through"] == slot.period
+        assert status["ledger"]["handledThrough"] == slot.period
         [record] = operator.events("state_corrupt", name)
         assert record["file"] == "status.ledger"
         assert record["error"]
@@ -192,7 +252,7 @@ def test_a_corrupt_ledger_is_begun_anew_and_a_newer_one_left_alone(
 
     trouble = kronjobs.wait_for_condition("newer", "SchedulingError")
     assert trouble["reason"] == "NewerStatus"
-    assert "schema 3" in trouble["message"]
+    assert "schema 4" in trouble["message"]
     kronjobs.wait_for_condition("newer", "Ready", False)
     assert kronjobs.jobs("newer") == []
     assert kronjobs.status("newer")["ledger"] == newer
@@ -261,5 +321,5 @@ def test_a_spec_that_only_the_engine_can_refuse_is_told_of_and_runs_once_mended(
     # What had ended before the mistake stays so.
     kronjobs.wait_for_condition("broken-later", "Ready")
     assert len(kronjobs.jobs("broken-later")) == 1
-    assert kronjobs.status("broken-later")["ledger"]["handled_through"] == slot.period
+    assert kronjobs.status("broken-later")["ledger"]["handledThrough"] == slot.period
     operator.check_log()

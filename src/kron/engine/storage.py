@@ -12,13 +12,22 @@ from kron.core.errors import Code, KronError, quoted
 from kron.core.instant import from_text, optional_text, to_text
 from kron.engine.actions import Outcome
 from kron.engine.ledger import MAX_HANDLED, Handled, Intent, Ledger
+from kron.engine.packing import PackedInstants, pack, unpack
 
-SCHEMA = 2
+SCHEMA = 3
+"""Schema 3 may have many handled periods packed."""
+INTENT_SCHEMA = 2
 """Schema 2 has the schedule of each intent. In schema 1 an intent was made by the ledger's own."""
 PLAIN_SCHEMA = 1
 """The schema of a ledger without intents."""
 
+MOST_LISTED = 32
+"""More handled periods than that are packed; this many people can read."""
+
 _KEYS = frozenset(("schema", "schedule", "since", "handled_through", "handled", "starting", "last"))
+_PACKED = "handled_packed"
+_KEYS_IF_PACKED = _KEYS - {"handled"} | {_PACKED}
+_PACKED_KEYS = frozenset(("count", "first", "unit_s", "gaps"))
 _INTENT_KEYS = frozenset(("period", "chosen", "run_id", "schedule"))
 _HANDLED_KEYS = frozenset(("period", "chosen", "outcome", "reason"))
 _OUTCOMES = {str(outcome): outcome for outcome in Outcome}
@@ -31,12 +40,14 @@ def ledger_to_json(ledger: Ledger) -> dict[str, object]:
     """The ledger as JSON values: instants are RFC3339 text, periods in order."""
     last = ledger.last
     is_plain = all(intent.schedule == ledger.schedule for intent in ledger.starting)
+    schema = PLAIN_SCHEMA if is_plain else INTENT_SCHEMA
+    is_packed = len(ledger.handled_s) > MOST_LISTED
     return {
-        "schema": PLAIN_SCHEMA if is_plain else SCHEMA,
+        "schema": SCHEMA if is_packed else schema,
         "schedule": ledger.schedule,
         "since": to_text(ledger.since_s),
         "handled_through": optional_text(ledger.handled_through_s),
-        "handled": [to_text(nominal_s) for nominal_s in sorted(ledger.handled_s)],
+        **(_packed_to_json if is_packed else _listed_to_json)(ledger.handled_s),
         "starting": [
             {
                 "period": to_text(intent.nominal_s),
@@ -63,7 +74,8 @@ def ledger_from_json(value: object) -> Ledger:
         message = f"the ledger has schema {schema}, and this version of Kron knows {SCHEMA}"
         fix = "run the newer version, or remove the state to start without a past"
         raise KronError(Code.LEDGER_NEWER, message, fix)
-    fields = _Fields(value, _KEYS)
+    is_packed = schema == SCHEMA and isinstance(value, dict) and _PACKED in value
+    fields = _Fields(value, _KEYS_IF_PACKED if is_packed else _KEYS)
     if type(schema) is not int or schema < PLAIN_SCHEMA:
         raise _mismatch(schema, "schema", f"a number from {PLAIN_SCHEMA} to {SCHEMA}")
     last, schedule = fields.values["last"], fields.text("schedule")
@@ -71,10 +83,44 @@ def ledger_from_json(value: object) -> Ledger:
         schedule=schedule,
         since_s=fields.instant("since"),
         handled_through_s=fields.optional_instant("handled_through"),
-        handled_s=frozenset([_instant(item, "handled") for item in fields.list("handled")]),
+        handled_s=_packed(fields.values[_PACKED]) if is_packed else _listed(fields),
         starting=tuple([_intent(item, schedule) for item in fields.list("starting")]),
         last=None if last is None else _handled(last),
     )
+
+
+def _listed_to_json(handled_s: frozenset[int]) -> dict[str, object]:
+    return {"handled": [to_text(nominal_s) for nominal_s in sorted(handled_s)]}
+
+
+def _packed_to_json(handled_s: frozenset[int]) -> dict[str, object]:
+    packed = pack(handled_s)
+    return {
+        _PACKED: {
+            "count": packed.count,
+            "first": to_text(packed.first_s),
+            "unit_s": packed.unit_s,
+            "gaps": packed.gaps,
+        }
+    }
+
+
+def _listed(fields: _Fields) -> frozenset[int]:
+    return frozenset([_instant(item, "handled") for item in fields.list("handled")])
+
+
+def _packed(value: object) -> frozenset[int]:
+    fields = _Fields(value, _PACKED_KEYS)
+    packed = PackedInstants(
+        fields.integer("count"),
+        fields.instant("first"),
+        fields.integer("unit_s"),
+        fields.text("gaps"),
+    )
+    try:
+        return unpack(packed, MAX_HANDLED)
+    except ValueError as error:
+        raise _error(f'"{_PACKED}": {error}') from None
 
 
 def _intent(value: object, schedule: str) -> Intent:
@@ -123,6 +169,12 @@ class _Fields:
         if isinstance(value, list) and len(value) <= MAX_HANDLED:
             return value
         raise _mismatch(value, name, f"a list of at most {MAX_HANDLED}")
+
+    def integer(self, name: str) -> int:
+        value = self.values[name]
+        if type(value) is int:
+            return value
+        raise _mismatch(value, name, "a whole number")
 
     def instant(self, name: str) -> int:
         return _instant(self.values[name], name)

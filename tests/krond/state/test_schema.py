@@ -284,8 +284,8 @@ def test_a_newer_file_is_told_from_a_corrupt_one() -> None:
 
 
 def test_a_newer_ledger_in_a_file_makes_the_file_newer() -> None:
-    with pytest.raises(StateNewer, match="schema 3, and this version of Kron knows 2"):
-        from_json(with_ledger(schema=3, something_new=[]))
+    with pytest.raises(StateNewer, match="schema 4, and this version of Kron knows 3"):
+        from_json(with_ledger(schema=4, something_new=[]))
 
 
 def test_half_a_character_in_a_reason_is_written_as_its_name() -> None:

@@ -1,9 +1,9 @@
-"""An API server in a thread: a few objects that can be read and patched, or no KronJobs at all."""
+"""An API server in a thread: a few objects that can be read, no KronJobs at all, or any answers."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -17,31 +17,47 @@ PAGE = b"404 page not found\n"
 """What a real one answers for a resource that it does not know, and no Status."""
 
 
+Answer = tuple[int, object]
+"""A status and a body: bytes as they are, anything else as JSON."""
+
+
 @contextmanager
 def serving(*objects: str, has_kronjobs: bool = True) -> Iterator[str]:
     """The address of a server that has these objects, which are manifests."""
     known = {_path(each): each for each in map(yaml.safe_load, objects)}
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            path = self.path.partition("?")[0]
-            items = [each for place, each in known.items() if place.rpartition("/")[0] == path]
-            if "/kronjobs" in path and not has_kronjobs:
-                self._answer(404, PAGE)
-            elif path in known:
-                self._answer(200, known[path])
-            elif path.endswith("jobs"):
-                self._answer(200, {"metadata": {"resourceVersion": "1"}, "items": items})
-            else:
-                status = {"kind": "Status", "reason": "NotFound", "message": "not found"}
-                self._answer(404, status)
+    def answer(method: str, path: str, body: object) -> Answer:
+        items = [each for place, each in known.items() if place.rpartition("/")[0] == path]
+        if "/kronjobs" in path and not has_kronjobs:
+            return 404, PAGE
+        if method == "POST":
+            return 201, body
+        if path in known:
+            return 200, known[path]
+        if path.endswith("jobs"):
+            return 200, {"metadata": {"resourceVersion": "1"}, "items": items}
+        return 404, {"kind": "Status", "reason": "NotFound", "message": "not found"}
 
-        def _answer(self, code: int, body: dict[str, Any] | bytes) -> None:
-            data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    with answering(answer) as address:
+        yield address
+
+
+@contextmanager
+def answering(answer: Callable[[str, str, object], Answer]) -> Iterator[str]:
+    """The address of a server that answers so to a method, a path and a body."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def _handle(self) -> None:
+            length = int(self.headers.get("Content-Length", 0))
+            body = json.loads(self.rfile.read(length)) if length else None
+            code, said = answer(self.command, self.path.partition("?")[0], body)
+            data = said if isinstance(said, bytes) else json.dumps(said).encode()
             self.send_response(code)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)
+
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _handle  # noqa: N815
 
         def log_message(self, *_: object) -> None:
             pass

@@ -21,6 +21,7 @@ from tests.kube.kronctl.manifests import TEMPLATE, kronjob
 from tests.soak import examples
 
 GOOD = kronjob()
+NO_TIME = "metadata: {creationTimestamp: null}"
 WITHOUT_TEMPLATE = GOOD.replace(f"  jobTemplate: {TEMPLATE}\n", "")
 
 
@@ -42,6 +43,13 @@ def places(kronctl: Kronctl, text: str | bytes, *words: str, name: str = "a.yaml
     [
         pytest.param(GOOD, [], id="good"),
         pytest.param(kronjob(schedule="daily around 14:00"), [], id="fuzzy"),
+        pytest.param(
+            GOOD.replace(
+                "{spec: {template: {spec:", f"{{{NO_TIME}, spec: {{template: {{{NO_TIME}, spec:"
+            ),
+            [],
+            id="a-template-as-kubectl-writes-it",
+        ),
         pytest.param(kronjob(schedule="0 25 * * *"), ["7:15 cron-field"], id="cron-in-the-text"),
         pytest.param(kronjob(schedule='"0 25 * * *"'), ["7:16 cron-field"], id="cron-in-quotes"),
         pytest.param(

@@ -34,8 +34,10 @@ def test_active_are_those_that_have_not_finished_the_earliest_first() -> None:
     late = run("a-late", T0, created_s=T0 + 2)
     early = run("z-early", created_s=T0 + 1)
     going = run("going", T0, created_s=T0 + 3, is_deleting=True)
-    made = member(late, finished("over", T0), early, going)
+    held = run("held", T0 + HOUR_S, is_deleting=True, is_held=True)
+    made = member(late, finished("over", T0), early, going, held)
     assert made.active_runs() == [early, late, going]
+    assert made.sightings()[-1].evidence is Evidence.ENDED
 
 
 def test_all_that_is_found_of_its_runs_is_said_once() -> None:

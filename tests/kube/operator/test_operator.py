@@ -16,11 +16,12 @@ from kron.core.decision import decide_at
 from kron.core.instant import from_text
 from kron.engine.actions import REPLACED
 from kron.engine.ledger import Ledger
-from kron.engine.storage import ledger_from_json, ledger_to_json
+from kron.engine.storage import ledger_to_json
 from kron.kube.client.errors import ApiError, no_answer
 from kron.kube.operator import status_writer
 from kron.kube.resource.kronjob import read_kronjob
 from kron.kube.resource.run import manual_manifest, run_manifest
+from kron.kube.resource.status import status_from_json
 from tests.kube.client.server import until
 from tests.kube.intents import intent_of
 from tests.kube.operator.server import (
@@ -269,9 +270,8 @@ def test_a_later_run_that_is_active_is_not_replaced_by_an_earlier_one() -> None:
         await until(lambda: "conditions" in server.status())
         assert server.asked("delete", "jobs") == server.asked("create", "jobs") == []
         assert server.status()["ledger"]["starting"] == []
-        stored = ledger_from_json(
-            {"last": None, "handled_through": None} | server.status()["ledger"]
-        )
+        stored = status_from_json({"status": server.status()}).ledger
+        assert stored is not None
         assert stored.is_handled(earlier.nominal_s)
         assert stored.is_handled(later.nominal_s)
         assert (server.status()["lastOutcome"], server.status()["lastReason"]) == (
@@ -356,20 +356,20 @@ def test_one_that_may_not_act_tells_nothing(tmp_path: Path) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("newer", [{"schema": 3}, {"schema": "?"}], ids=["newer", "unreadable"])
+@pytest.mark.parametrize("newer", [{"schema": 4}, {"schema": "?"}], ids=["newer", "unreadable"])
 def test_a_ledger_that_becomes_one_that_does_not_read_is_told_of_at_once(newer: Object) -> None:
     async def test(server: Server) -> None:
         server.put("kronjobs", kronjob(policy={"suspend": True}))
         replica = Replica(server)
         await replica.start()
         await until(lambda: "conditions" in server.status())
-        for ledger in ({"schema": 3}, newer):
+        for ledger in ({"schema": 4}, newer):
             obj = deepcopy(server.objects["kronjobs"]["a"])
             obj["status"]["ledger"] = ledger
             server.put("kronjobs", obj)
             version = str(server.version)
             await until(lambda v=version: replica.member().metadata.resource_version >= v)  # type: ignore[misc]
-        is_frozen = newer["schema"] == 3
+        is_frozen = newer["schema"] == 4
         assert bool(replica.member().frozen) is is_frozen
         await until(lambda: server.status()["conditions"][0]["status"] == str(not is_frozen))
         await replica.stop()
@@ -559,7 +559,7 @@ def test_of_a_newer_operators_status_only_the_conditions_are_written_and_only_on
     async def test(server: Server) -> None:
         newer = kronjob(policy=OWED)
         told = {"lastOutcome": "executed", "nextChosenTime": "2027-01-01T00:00:00Z"}
-        newer["status"] = told | {"ledger": {"schema": 3, "what": "is new"}}
+        newer["status"] = told | {"ledger": {"schema": 4, "what": "is new"}}
         server.put("kronjobs", newer)
         for _ in range(2):
             replica = Replica(server)

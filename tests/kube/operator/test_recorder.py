@@ -308,7 +308,7 @@ def test_a_damaged_status_loses_no_result(change: dict[str, Any]) -> None:
 
 def test_of_a_newer_operators_status_the_results_are_shown_and_not_written() -> None:
     async def test(server: Server) -> None:
-        status = {"ledger": {"schema": 3}, "lastSuccessfulTime": "2026-11-16T11:00:00Z"}
+        status = {"ledger": {"schema": 4}, "lastSuccessfulTime": "2026-11-16T11:00:00Z"}
         server.put("kronjobs", obj := kronjob(schedule=RARELY) | {"status": status})
         server.put("jobs", ended(manual(obj)))
         replica = Replica(server)

@@ -93,7 +93,7 @@ def test_what_has_changed_is_written_once_and_what_has_not_is_not() -> None:
     bench.run(test)
     (body,) = bench.server.written
     assert body["metadata"] == {"resourceVersion": "100", "uid": "u1"}
-    assert body["status"]["ledger"]["handled_through"] == "2026-03-01T00:00:00Z"
+    assert body["status"]["ledger"]["handledThrough"] == "2026-03-01T00:00:00Z"
     assert made.metadata.resource_version == "101", "the next write names the new version"
     assert bench.stored == [made, made]
 

@@ -586,6 +586,13 @@ BAD_SPECS: list[BadSpec] = [
         "must be text",
     ),
     _api(
+        "template-made-before",
+        {"jobTemplate": {"metadata": {"creationTimestamp": "2026-01-01T00:00:00Z"}}},
+        "spec.jobTemplate.metadata.creationTimestamp",
+        "may not be more than 0",
+        "may have 0",
+    ),
+    _api(
         "limit-negative",
         {"successfulJobsHistoryLimit": -1},
         "spec.successfulJobsHistoryLimit",

@@ -171,6 +171,38 @@ def test_a_run_is_read_back_from_its_job() -> None:
     assert run.finished_s is None
 
 
+DELETED = "2026-03-01T02:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "status", "is_active"),
+    [
+        pytest.param({}, {}, True, id="new"),
+        pytest.param({}, {"active": 0}, True, id="without-a-pod-yet"),
+        pytest.param({"deletionTimestamp": DELETED}, {"active": 1}, True, id="its-pod-runs-on"),
+        pytest.param({"deletionTimestamp": DELETED}, {"terminating": 1}, True, id="its-pod-stops"),
+        pytest.param(
+            {"deletionTimestamp": DELETED, "finalizers": ["foregroundDeletion", "other"]},
+            {"terminating": 0},
+            True,
+            id="what-belongs-to-it-goes-first",
+        ),
+        pytest.param(
+            {"deletionTimestamp": DELETED, "finalizers": ["other"]},
+            {"active": 0, "terminating": 0},
+            False,
+            id="a-finalizer-holds-it",
+        ),
+        pytest.param({"deletionTimestamp": DELETED, "finalizers": 5}, {}, False, id="without-pods"),
+        pytest.param({"finalizers": ["other"]}, {}, True, id="not-deleted"),
+    ],
+)
+def test_a_job_that_is_being_deleted_is_active_while_it_has_pods(
+    metadata: dict[str, object], status: dict[str, object], *, is_active: bool
+) -> None:
+    assert read_run({"metadata": metadata, "status": status}).is_active is is_active
+
+
 def condition(kind: str, status: str = "True") -> dict[str, str]:
     return {"type": kind, "status": status, "lastTransitionTime": "2026-03-01T02:40:00Z"}
 

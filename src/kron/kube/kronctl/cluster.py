@@ -10,8 +10,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from kron.console.parser import UsageError, path
 from kron.core.errors import Code, KronError, quoted
 from kron.core.frozen import Frozen
-from kron.kube.api_object import Object
-from kron.kube.client.errors import NOT_FOUND, ApiError, is_gone
+from kron.kube.api_object import Object, member, text
+from kron.kube.client.errors import NOT_FOUND, ApiError, is_gone, malformed
 from kron.kube.extra import check_extra
 
 TYPE_CHECKING = False
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     Answer = TypeVar("Answer")
 
 DEFAULT_NAMESPACE = "default"
+_STORED = ("name", "namespace", "uid", "resourceVersion")
+"""What every object has in its metadata, in the resources that kronctl asks for."""
 
 
 class Name(Frozen):
@@ -132,7 +134,7 @@ def find_all(arguments: Namespace, resource: Resource) -> list[Object]:
     async def ask(client: Client, namespace: str) -> list[Object]:
         within = None if arguments.all_namespaces else namespace
         pages = client.pages(resource, within, selector=arguments.selector)
-        return [item async for items, _ in pages for item in items]
+        return [_stored(resource, "list", item) async for items, _ in pages for item in items]
 
     return reach(arguments, ask)
 
@@ -142,17 +144,39 @@ def get_all(arguments: Namespace, resource: Resource, names: Sequence[Name]) -> 
 
     async def ask(client: Client, namespace: str) -> list[Object]:
         return [
-            await client.get(resource, name.namespace or namespace, name.name) for name in names
+            await get(client, resource, name.namespace or namespace, name.name) for name in names
         ]
 
     return reach(arguments, ask)
 
 
+async def get(client: Client, resource: Resource, namespace: str, name: str) -> Object:
+    """The object of that name; `ApiError` if it does not exist, or the answer is anything else."""
+    content = _stored(resource, "get", await client.get(resource, namespace, name))
+    metadata = content["metadata"]
+    if (metadata["namespace"], metadata["name"]) != (namespace, name):
+        raise malformed(f"get {resource.plural}", f"the answer is not {namespace}/{name}")
+    return content
+
+
 async def find(client: Client, resource: Resource, namespace: str, name: str) -> Object | None:
     """An object, or None if no object has that name."""
     try:
-        return await client.get(resource, namespace, name)
+        return await get(client, resource, namespace, name)
     except ApiError as error:
         if is_gone(error):
             return None
         raise
+
+
+def _stored(resource: Resource, verb: str, content: object) -> Object:
+    """An object with the metadata that all stored ones have; `ApiError` if it is anything else."""
+    metadata = member(content, "metadata")
+    wrong = [
+        name for name in _STORED if not (said := text(metadata, name)) or not said.isprintable()
+    ]
+    if wrong:
+        why = f"the answer has an object without a valid metadata.{wrong[0]}"
+        raise malformed(f"{verb} {resource.plural}", why)
+    assert isinstance(content, dict)  # it has metadata
+    return content

@@ -91,8 +91,8 @@ class ClusterMember(TrackedJob[PendingJob]):
         return [run for run in self.runs.values() if run.owner_uid == self.metadata.uid]
 
     def active_runs(self) -> list[JobRun]:
-        """Its Jobs that have not finished, the earliest first."""
-        active = [run for run in self.own_runs() if not run.is_finished]
+        """Its Jobs that have not ended, the earliest first."""
+        active = [run for run in self.own_runs() if run.is_active]
         return sorted(active, key=lambda run: (run.created_s, run.name))
 
     @property
@@ -153,7 +153,7 @@ class ClusterMember(TrackedJob[PendingJob]):
         for run in self.own_runs():
             nominal_s = from_text(run.period) if run.period else None
             if nominal_s not in starting:
-                evidence = Evidence.ENDED if run.is_finished else Evidence.ALIVE
+                evidence = Evidence.ALIVE if run.is_active else Evidence.ENDED
                 found.append(Sighting(run.name, nominal_s, run.chosen_s, evidence))
         return found
 

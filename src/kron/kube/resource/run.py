@@ -24,6 +24,8 @@ PERIOD_ID = "kron.io/period-id"
 _CHOSEN_TIME = "kron.io/chosen-time"
 _MANUAL = "kron.io/manual"
 _FENCE = "kron.io/fence"
+_FOREGROUND = "foregroundDeletion"
+"""The finalizer of a Job that is deleted after its Pods."""
 
 _FENCED: Object = {
     "metadata": {"annotations": {_FENCE: "true"}},
@@ -56,6 +58,13 @@ class JobRun(Frozen):
     """How many of its Pods run, or are about to end."""
     result: RunResult | None = None
     """None if it has not finished, or was deleted before it had."""
+    is_held: bool = False
+    """It is being deleted and has no Pods: only a finalizer of somebody else still holds it."""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether Pods of it may run, now or later."""
+        return not self.is_finished and not self.is_held
 
 
 def job_name(kronjob_name: str, period_id: str) -> str:
@@ -140,6 +149,7 @@ def read_run(job_object: Object) -> JobRun:
     is_fence = text(annotations, _FENCE) == "true"
     period = "" if is_manual else text(annotations, PERIOD_ID)
     created_s = instant_s(metadata, "creationTimestamp") or 0
+    is_deleting = bool(text(metadata, "deletionTimestamp"))
     return JobRun(
         namespace=text(metadata, "namespace"),
         name=text(metadata, "name"),
@@ -149,7 +159,7 @@ def read_run(job_object: Object) -> JobRun:
         period=period,
         is_finished=is_finished,
         is_failed=failed is not None,
-        is_deleting=bool(text(metadata, "deletionTimestamp")),
+        is_deleting=is_deleting,
         created_s=created_s,
         finished_s=ended_s if is_finished else None,
         chosen_s=instant_s(annotations, _CHOSEN_TIME),
@@ -158,6 +168,7 @@ def read_run(job_object: Object) -> JobRun:
         else _result(metadata, status, period, created_s, ended_s),
         is_fence=is_fence,
         pods=integer(status, "active") + integer(status, "terminating"),
+        is_held=is_deleting and not _has_pods(metadata, status),
     )
 
 
@@ -180,6 +191,17 @@ def _result(
         intern(text(failed or {}, "reason")[:LONGEST_REASON]),
         intern(text(failed or {}, "message")[:LONGEST_MESSAGE]),
     )
+
+
+def _has_pods(metadata: Object, status: Object) -> bool:
+    """Whether a Job that is being deleted still has Pods.
+
+    The Job controller goes on to count them. Its count may lag behind, and older ones leave out
+    those that are terminating; the finalizer says that not all of them are gone.
+    """
+    finalizers = metadata.get("finalizers")
+    is_foreground = isinstance(finalizers, list) and _FOREGROUND in finalizers
+    return is_foreground or integer(status, "active") + integer(status, "terminating") > 0
 
 
 def _job(

@@ -1,6 +1,8 @@
 """The status of a KronJob: the operator's memory of it, and what people see with kubectl.
 
-The ledger is the memory. Everything else is for people and can be derived again.
+The ledger is the memory. Everything else is for people and can be derived again. The ledger is
+that of `kron.engine.storage` with names as Kubernetes has them, which is schema 3. Operators before
+that wrote schemas 1 and 2 with the engine's own names, and these are still read.
 """
 
 from __future__ import annotations
@@ -10,9 +12,24 @@ from collections.abc import Mapping
 from kron.core.frozen import Frozen
 from kron.core.instant import optional_text, to_text
 from kron.engine.ledger import Ledger
-from kron.engine.storage import ledger_from_json, ledger_to_json
+from kron.engine.storage import SCHEMA, ledger_from_json, ledger_to_json
 from kron.kube.api_object import instant_s, instants_s, integer, member, objects, text
 from kron.kube.resource.results import RunResults, results_from_json, results_to_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_FIRST_SCHEMA = 3
+"""The first schema of a ledger with the names below: an older operator refuses it as newer."""
+_NAMES = {
+    "handled_through": "handledThrough",
+    "handled_packed": "handledPacked",
+    "unit_s": "unitSeconds",
+    "run_id": "runID",
+}
+_ENGINE_NAMES = {name: engine_name for engine_name, name in _NAMES.items()} | _NAMES
+"""The names of the engine have no meaning here, so they become names that it does not know."""
 
 MOST_ACTIVE = 1_000
 """More are not listed, but they count."""
@@ -69,7 +86,7 @@ def status_to_json(status: Status) -> dict[str, object]:
         "activeCount": status.active_count,
         "unanswered": [to_text(nominal_s) for nominal_s in status.unanswered_s] or None,
         **results_to_json(status.results),
-        "ledger": None if status.ledger is None else ledger_to_json(status.ledger),
+        "ledger": None if status.ledger is None else _ledger_to_json(status.ledger),
         "conditions": [_condition_to_json(condition) for condition in status.conditions],
     }
 
@@ -84,7 +101,7 @@ def status_from_json(obj: object) -> Status:
     ledger = status.get("ledger")
     return Status(
         generation=integer(status, "observedGeneration"),
-        ledger=None if ledger is None else ledger_from_json(_with_nulls(ledger)),
+        ledger=None if ledger is None else _ledger_from_json(ledger),
         next_nominal_s=instant_s(status, "nextNominalTime"),
         next_chosen_s=instant_s(status, "nextChosenTime"),
         active=tuple(map(_run_from_json, objects(status, "active"))),
@@ -95,14 +112,46 @@ def status_from_json(obj: object) -> Status:
     )
 
 
-def _with_nulls(ledger: object) -> object:
-    """The ledger with the nulls that a merge patch has removed."""
+def _ledger_to_json(ledger: Ledger) -> dict[str, object]:
+    """The ledger in the spelling of a status. A merge patch with it removes the engine's."""
+    values = ledger_to_json(ledger)
+    starting = values["starting"]
+    assert isinstance(starting, list)  # it was just made
+    return {
+        "handled": None,
+        "handled_through": None,
+        **_renamed(values, _NAMES),
+        "schema": SCHEMA,
+        "starting": [_renamed(intent, _NAMES) for intent in starting],
+        "handledPacked": _renamed(values.get("handled_packed"), _NAMES),
+    }
+
+
+def _ledger_from_json(ledger: object) -> Ledger:
+    """The ledger of a status, in the spelling that its schema says; a mixture is refused."""
     if not isinstance(ledger, dict):
-        return ledger
-    last = ledger.get("last")
+        return ledger_from_json(ledger)
+    schema = ledger.get("schema")
+    # The nulls are those that a merge patch has removed.
+    values = {name: value for name, value in ledger.items() if value is not None}
+    if type(schema) is int and schema >= _FIRST_SCHEMA:
+        values = _renamed(values, _ENGINE_NAMES)
+        starting = values.get("starting")
+        if isinstance(starting, list):
+            values["starting"] = [_renamed(intent, _ENGINE_NAMES) for intent in starting]
+        if "handled_packed" in values:
+            values["handled_packed"] = _renamed(values["handled_packed"], _ENGINE_NAMES)
+    last = values.get("last")
     if isinstance(last, dict):
-        last = {"chosen": None} | last
-    return {"handled_through": None} | ledger | {"last": last}
+        values["last"] = {"chosen": None, **last}
+    return ledger_from_json({"handled_through": None, "last": None, **values})
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """An object with other names for some of its members; anything else as it is."""
+    if not isinstance(value, dict):
+        return value
+    return {names.get(name, name): member for name, member in value.items()}
 
 
 def _run_to_json(run: ActiveRun) -> dict[str, object]:

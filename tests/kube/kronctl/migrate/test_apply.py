@@ -288,7 +288,7 @@ def test_an_edit_in_the_middle_of_a_try_stops_it() -> None:
 def test_a_kronjob_of_somebody_else_is_not_touched() -> None:
     server = Server()
     server.kronjob = {
-        "metadata": {"name": "report", "annotations": {}},
+        "metadata": {**server.cronjob["metadata"], "uid": "u-9", "annotations": {}},
         "spec": {"policy": {"suspend": True}},
     }
     for attempt in (server.plan, server.apply):

@@ -11,6 +11,7 @@ import yaml
 
 from kron.core.limits import DEFAULT_LIMITS
 from kron.engine.ledger import MAX_HANDLED
+from kron.engine.packing import most_characters
 from kron.kube.client.resources import KRONJOBS, Resource
 from kron.kube.resource.kronjob import (
     API_VERSION,
@@ -90,6 +91,7 @@ def test_the_limits_are_those_of_the_code() -> None:
     assert SCHEMAS[".status.active"]["maxItems"] == MOST_ACTIVE
     for name in ("handled", "starting"):
         assert SCHEMAS[f".status.ledger.{name}"]["maxItems"] == MAX_HANDLED
+    assert SCHEMAS[".status.ledger.handledPacked.gaps"]["maxLength"] >= most_characters(MAX_HANDLED)
     assert SCHEMAS[""]["x-kubernetes-validations"] == [
         {"rule": f"self.metadata.name.size() <= {LONGEST_NAME}", "message": NAME_RULE}
     ]

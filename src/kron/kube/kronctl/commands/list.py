@@ -11,9 +11,10 @@ from kron.console.parser import Parser, add_at, add_format, moment_s
 from kron.console.questions import add_sorting, next_runs
 from kron.console.terminal import Terminal
 from kron.core.decision import Decision
+from kron.core.errors import visible
 from kron.core.frozen import Frozen
 from kron.core.instant import optional_text, to_text
-from kron.kube.api_object import Object, integer, member
+from kron.kube.api_object import Object, integer, member, text
 from kron.kube.client.resources import KRONJOBS
 from kron.kube.kronctl.cluster import check_source, find_all
 from kron.kube.kronctl.kronjobs import add_source, note_namespace, read_files
@@ -140,16 +141,16 @@ def _print(listed: list[ListedKronJob], at_s: int, terminal: Terminal, *, is_fil
 
 def _row(listed: ListedKronJob, at_s: int, *, is_file: bool) -> tuple[str, ...]:
     if listed.kronjob is None:
-        text = str(member(listed.content, "spec").get("schedule", ""))
+        schedule = visible(text(member(listed.content, "spec"), "schedule"))
         cells = ("invalid", "")
     else:
-        text = listed.kronjob.schedule_text
+        schedule = listed.kronjob.schedule_text
         cells = next_cells(listed.kronjob.job, listed.decision, at_s)
     if is_file:
-        return listed.identity, *cells, text, f"{listed.path}:{listed.line}"
-    last = listed.status.get("lastOutcome") or ""
+        return listed.identity, *cells, schedule, f"{listed.path}:{listed.line}"
+    last = visible(text(listed.status, "lastOutcome"))
     result = _last_result(listed.results) or ""
-    return listed.identity, *cells, last, result, str(listed.active), text
+    return listed.identity, *cells, last, result, str(listed.active), schedule
 
 
 def _last_result(results: RunResults) -> str | None:
@@ -168,8 +169,8 @@ def _document(listed: ListedKronJob) -> Object:
         "schedule": kronjob and kronjob.schedule_text,
         "timezone": kronjob and kronjob.schedule.zone.key,
         "suspended": kronjob is not None and kronjob.schedule.policy.suspend,
-        "last_period": listed.status.get("lastPeriodID"),
-        "last_outcome": listed.status.get("lastOutcome"),
+        "last_period": text(listed.status, "lastPeriodID") or None,
+        "last_outcome": text(listed.status, "lastOutcome") or None,
         "last_result": _last_result(results),
         "last_success": optional_text(results.last_success_s),
         "last_failure": optional_text(results.last_failure_s),

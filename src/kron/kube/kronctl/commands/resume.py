@@ -11,8 +11,8 @@ __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "run"]
 
 DESCRIPTION = """\
 Resume suspended KronJobs. Of the periods that were due meanwhile, only the latest may still run, if
-its deadline allows. This removes spec.policy.suspend; if the schedule text sets suspend, edit the
-text instead."""
+its deadline allows. This removes what `kronctl suspend` has set, spec.policy.suspend, and sets
+nothing. If the schedule text or a manifest that is applied again sets suspend, edit it there."""
 EXAMPLES = (
     ("kronctl resume prod/backup", "one KronJob"),
     ("kronctl resume -n prod backup report", "two of one namespace"),

@@ -11,10 +11,10 @@ from kron.console.parser import Parser, add_format
 from kron.console.terminal import Terminal
 from kron.core.errors import Code, KronError
 from kron.kube.api_object import Object, member
-from kron.kube.client.errors import ApiError, is_gone
+from kron.kube.client.errors import CONFLICT, ApiError, is_gone
 from kron.kube.client.resources import KRONJOBS
-from kron.kube.kronctl.cluster import Name, add_cluster, name_of, reach
-from kron.kube.resource.kronjob import InvalidSpec, read_kronjob
+from kron.kube.kronctl.cluster import Name, add_cluster, get, name_of, reach
+from kron.kube.resource.kronjob import InvalidSpec, read_kronjob, read_metadata
 from kron.kube.resource.schema.rules import is_match, says_policy
 
 TYPE_CHECKING = False
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Suspend KronJobs: they start no runs until `kronctl resume`. Active Jobs continue. This sets
-spec.policy.suspend; if the schedule text sets suspend, edit the text instead."""
+spec.policy.suspend; if the schedule text sets suspend, edit the text instead. Applying a manifest
+without that field does not resume them. If the manifest has it, edit it there."""
 EXAMPLES = (
     ("kronctl suspend prod/backup", "one KronJob"),
     ("kronctl suspend -n prod backup report", "two of one namespace"),
@@ -35,6 +36,7 @@ _DONE = {
     (False, False): "not suspended; nothing was changed",
 }
 """What is printed, by whether it is suspended now and whether that was changed."""
+_TRIES = 5
 
 
 def add_arguments(parser: Parser) -> None:
@@ -76,11 +78,7 @@ async def _change(client: Client, name: Name, *, suspended: bool) -> Object:
         "error": "",
     }
     try:
-        content = await client.get(KRONJOBS, name.namespace, name.name)
-        body = patch_for(content, suspended=suspended)
-        if body is not None:
-            await client.patch(KRONJOBS, name.namespace, name.name, body)
-            change["changed"] = True
+        change["changed"] = await _patch(client, name, suspended=suspended)
     except ApiError as error:
         if not is_gone(error):
             raise
@@ -88,6 +86,23 @@ async def _change(client: Client, name: Name, *, suspended: bool) -> Object:
     except KronError as error:
         change |= {"suspended": not suspended, "error": str(error)}
     return change
+
+
+async def _patch(client: Client, name: Name, *, suspended: bool) -> bool:
+    """Change it, unless it is so already: whether it was changed."""
+    for left in reversed(range(_TRIES)):
+        content = await get(client, KRONJOBS, name.namespace, name.name)
+        body = patch_for(content, suspended=suspended)
+        if body is None:
+            return False
+        try:
+            await client.patch(KRONJOBS, name.namespace, name.name, body)
+        except ApiError as error:
+            if error.status != CONFLICT or not left:  # its status changes with every run
+                raise
+        else:
+            return True
+    raise AssertionError("the last try returns or raises")
 
 
 def _print(change: Object, terminal: Terminal) -> None:
@@ -99,7 +114,11 @@ def _print(change: Object, terminal: Terminal) -> None:
 
 
 def patch_for(content: Object, *, suspended: bool) -> Object | None:
-    """The merge patch that suspends or resumes it; None if nothing has to change."""
+    """The merge patch that suspends or resumes it; None if nothing has to change.
+
+    To resume is to remove the field. If it said false, kronctl would own it, and the next
+    server-side apply of a manifest with another value would end in a conflict.
+    """
     spec = member(content, "spec")
     try:
         policy = {**member(spec, "policy"), "suspend": None}  # as good as absent
@@ -114,4 +133,8 @@ def patch_for(content: Object, *, suspended: bool) -> Object | None:
         words = f"@policy(suspend={str(said).lower()})"
         message = f"its schedule text sets {words}, and a field cannot override that"
         raise KronError(Code.MODIFIER_REPEATED, message, "edit spec.schedule: remove it there")
+    if not suspended and member(spec, "policy").keys() == {"suspend"}:
+        # Without the policy that `suspend` made. The version: another field may be new in it.
+        version = read_metadata(content).resource_version
+        return {"metadata": {"resourceVersion": version}, "spec": {"policy": None}}
     return {"spec": {"policy": {"suspend": True if suspended else None}}}

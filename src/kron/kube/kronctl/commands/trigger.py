@@ -8,10 +8,9 @@ from kron.console.parser import Parser, add_format
 from kron.console.progress import Progress
 from kron.console.terminal import Terminal
 from kron.core.errors import Code, KronError
-from kron.kube.api_object import Object
-from kron.kube.client.errors import CONFLICT, ApiError
+from kron.kube.client.errors import CONFLICT, ApiError, malformed
 from kron.kube.client.resources import JOBS, KRONJOBS
-from kron.kube.kronctl.cluster import Name, add_cluster, find, name_of, reach
+from kron.kube.kronctl.cluster import Name, add_cluster, find, get, name_of, reach
 from kron.kube.resource.kronjob import read_kronjob
 from kron.kube.resource.run import manual_manifest, read_run
 
@@ -23,6 +22,9 @@ DESCRIPTION = """\
 Create a Job of a KronJob now. It belongs to no period: the next run does not move, and the Job is
 created even if others are active or the KronJob is suspended. The Job is called
 <kronjob>-manual-<a few letters>, and is deleted with the KronJob.
+
+While it is active, it counts: a period that comes due is skipped if policy.concurrency is forbid,
+which is the default, and deletes it if that is replace.
 
 With --wait, the exit code is 0 if the Job completes and 1 if it fails or is deleted."""
 EXAMPLES = (
@@ -54,8 +56,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     name = name_of(arguments.name)
 
     async def trigger(client: Client, default: str) -> int:
-        job = await _make(client, Name(name.namespace or default, name.name))
-        made = Name(job["metadata"]["namespace"], job["metadata"]["name"])
+        made = await _make(client, Name(name.namespace or default, name.name))
         is_text = arguments.format == "text"
         if is_text:
             terminal.print(f"job {made.name}")
@@ -70,19 +71,23 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     return reach(arguments, trigger)
 
 
-async def _make(client: Client, name: Name) -> Object:
+async def _make(client: Client, name: Name) -> Name:
+    """The name of the Job that was created."""
     import secrets
 
-    kronjob = read_kronjob(await client.get(KRONJOBS, name.namespace, name.name))
+    kronjob = read_kronjob(await get(client, KRONJOBS, name.namespace, name.name))
     for left in reversed(range(_TRIES)):
         letters = "".join(secrets.choice(_LETTERS) for _ in range(_MOST_LETTERS))
         manifest = manual_manifest(kronjob, f"manual-{letters}")
+        made = Name(name.namespace, manifest["metadata"]["name"])
         try:
-            return await client.create(JOBS, name.namespace, manifest)
+            run = read_run(await client.create(JOBS, name.namespace, manifest))
+            if (run.namespace, run.name) != (made.namespace, made.name):
+                raise malformed("create jobs", f"the answer is not {made.text}", is_sent=True)
+            return made
         except ApiError as error:
             if error.may_have_happened:
-                name_made = manifest["metadata"]["name"]
-                fix = f"check whether the job {name_made} exists before you trigger again"
+                fix = f"check whether the job {made.name} exists before you trigger again"
                 raise KronError(Code.API, error.message, fix) from None
             if error.status != CONFLICT or not left:  # a name of a few letters may be taken
                 raise

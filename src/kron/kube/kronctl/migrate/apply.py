@@ -72,7 +72,7 @@ def plan(cronjob: Object, manifest: Object, kronjob: Object | None) -> tuple[Mig
         raise KronError(Code.NAME_REPEATED, message, "delete it, or rename one of them")
     pending = _annotation(kronjob, PENDING_ANNOTATION)
     if not pending:
-        if not is_suspended and member(kronjob["spec"], "policy").get("suspend") is True:
+        if not is_suspended and member(member(kronjob, "spec"), "policy").get("suspend") is True:
             raise KronError(
                 Code.STATE,
                 "its migration was undone: the KronJob is suspended, the CronJob is not",
@@ -85,12 +85,12 @@ def plan(cronjob: Object, manifest: Object, kronjob: Object | None) -> tuple[Mig
         # run those periods again; a new one does not owe them.
         return (MigrationStep.REPLACE, *suspending, ending)
     ending = MigrationStep.RESUME if pending == MigrationStep.RESUME.mark else MigrationStep.STAY
-    is_edited = kronjob["spec"] != _suspended(cronjob, manifest, ending)["spec"]
+    is_edited = kronjob.get("spec") != _suspended(cronjob, manifest, ending)["spec"]
     return (MigrationStep.UPDATE, ending) if is_edited else (ending,)
 
 
 def _is_suspended_cronjob(cronjob: Object) -> bool:
-    return cronjob["spec"].get("suspend") is True
+    return member(cronjob, "spec").get("suspend") is True
 
 
 def _suspended(cronjob: Object, manifest: Object, ending: MigrationStep) -> Object:

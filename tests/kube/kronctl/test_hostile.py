@@ -1,0 +1,174 @@
+"""An API server, or what is on the way to it, that sends anything: an error, never a traceback."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.kube.kronctl.command import Kronctl
+from tests.kube.kronctl.manifests import cronjob, kronjob
+from tests.kube.kronctl.server import Answer, answering, use
+
+COMMANDS = {
+    "explain": ("explain", "backup"),
+    "next": ("next", "backup"),
+    "list": ("list",),
+    "list-json": ("list", "-A", "--format", "json"),
+    "list-names": ("list", "--format", "names"),
+    "suspend": ("suspend", "backup"),
+    "resume": ("resume", "rest"),
+    "trigger": ("trigger", "backup"),
+    "trigger-json": ("trigger", "backup", "--wait", "--format", "json"),
+    "trigger-wait": ("trigger", "backup", "--wait"),
+    "diff": ("diff", "-f", "a.yaml"),
+    "migrate": ("migrate",),
+    "migrate-json": ("migrate", "--format", "json"),
+    "migrate-one": ("migrate", "report"),
+    "migrate-dry": ("migrate", "--apply", "--dry-run"),
+    "migrate-apply": ("migrate", "--apply", "--yes"),
+    "migrate-again": ("migrate", "half", "--apply", "--yes"),
+    "migrate-edited": ("migrate", "edited", "--apply", "--yes"),
+}
+GOOD: dict[str, Any] = yaml.safe_load(kronjob())
+STORED = {**GOOD["metadata"], "uid": "u", "resourceVersion": "1"}
+
+
+def named(**metadata: object) -> dict[str, Any]:
+    return {**GOOD, "metadata": {**STORED, **metadata}}
+
+
+NO_OBJECTS: dict[str, object] = {
+    "nothing": {},
+    "null-metadata": {**GOOD, "metadata": None},
+    "metadata-is-a-list": {**GOOD, "metadata": []},
+    "metadata-is-text": {**GOOD, "metadata": "backup"},
+    "no-name": named(name=None),
+    "no-namespace": named(namespace=None),
+    "numbers-as-names": named(name=5, namespace=[], uid={}, resourceVersion=1.5),
+    "terminal-codes": named(name="\x1b[2J", namespace="a\nb"),
+    "half-a-character": named(name="\ud800", namespace="\udfff"),
+    "a-status": {"kind": "Status", "status": "Success", "metadata": {}},
+    "list": [],
+    "null": None,
+    "number": 5,
+    "page": b"<html>",
+    "half": b'{"metadata": {',
+    "nest": b"[" * 100_000,
+    "bytes": b"\xff\xfe",
+}
+"""What no API server has stored: an error that says so."""
+ODD: dict[str, object] = {
+    "no-uid": named(uid=None, resourceVersion=None),
+    "another-name": named(name="other", namespace="elsewhere"),
+    "annotations-are-text": named(annotations="x", labels=[1], finalizers={}),
+    "only-metadata": {"metadata": STORED},
+    "null-spec": {**named(), "spec": None},
+    "spec-is-text": {**named(), "spec": "x", "status": "x"},
+    "odd-spec": {
+        **named(),
+        "spec": {"schedule": {"a": 1}, "jobTemplate": [], "policy": 5, "suspend": "x"},
+        "status": {"lastOutcome": {"a": []}, "lastPeriodID": 5, "active": {"a": 1}},
+    },
+    "codes-in-texts": {
+        **named(),
+        "spec": {**GOOD["spec"], "schedule": "\x1b[2J"},
+        "status": {"lastOutcome": "\ud800\x1b", "lastPeriodID": [], "conditions": [None, 5]},
+    },
+}
+"""Objects that are odd. Some commands can do with them."""
+READS = ("GET", "LIST")
+
+
+class Server:
+    """One that is in order, but for one kind of request to one kind of object."""
+
+    def __init__(self, place: str = "", plural: str = "", body: object = None) -> None:
+        self.place, self.plural, self.body = place, plural, body
+        self.asked: set[tuple[str, str]] = set()
+
+    def __call__(self, method: str, path: str, body: object) -> Answer:
+        *_, before, last = path.split("/")
+        plural, name = (last, "") if last.endswith("jobs") else (before, last)
+        place = "LIST" if method == "GET" and not name else method
+        self.asked.add((place, plural))
+        if (place, plural) == (self.place, self.plural):
+            if place == "LIST" and not isinstance(self.body, bytes):
+                return 200, page(self.body)
+            return 200, self.body
+        if place == "LIST":
+            return 200, page(self.known(plural, "report"))
+        if method in ("POST", "PUT"):
+            return 200, body
+        found = self.known(plural, name)
+        if method == "GET" and plural == "kronjobs" and name == "report":
+            return 404, {"kind": "Status", "reason": "NotFound", "message": "not found"}
+        return 200, found
+
+    @staticmethod
+    def known(plural: str, name: str) -> dict[str, Any]:
+        metadata: dict[str, Any] = {"resourceVersion": "1", "generation": 1, "uid": "u"}
+        if plural == "jobs":
+            status = {"conditions": [{"type": "Complete", "status": "True"}]}
+            return {"metadata": {**metadata, "name": name, "namespace": "prod"}, "status": status}
+        if plural == "cronjobs":
+            made = yaml.safe_load(cronjob(name))
+            made["spec"]["suspend"] = name == "edited"
+        else:
+            made = yaml.safe_load(kronjob(name))
+        if plural == "kronjobs" and name != "backup":
+            made["spec"]["policy"] = {"suspend": True}
+            marks = {"kron.io/migrated-from": "u", "kron.io/migration": "resume"}
+            metadata["annotations"] = marks
+        made["metadata"] |= metadata
+        found: dict[str, Any] = made
+        return found
+
+
+def page(item: object) -> dict[str, Any]:
+    return {"metadata": {"resourceVersion": "1"}, "items": [item, item]}
+
+
+def requests_of(kronctl: Kronctl, words: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Which kinds of requests a command makes, if all goes well."""
+    server = Server()
+    with answering(server) as address:
+        use(kronctl, address)
+        assert kronctl(*words).code == 0
+    assert server.asked
+    return sorted(server.asked)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
+def test_what_no_api_server_has_stored_is_an_error_and_no_traceback(
+    kronctl: Kronctl, words: tuple[str, ...]
+) -> None:
+    kronctl.write("a.yaml", kronjob())
+    for place, plural in requests_of(kronctl, words):
+        for name, body in (NO_OBJECTS | ODD).items():
+            with answering(Server(place, plural, body)) as address:
+                use(kronctl, address)
+                ran = kronctl(*words)
+            assert "\x1b" not in ran.out + ran.err, name
+            if name in NO_OBJECTS and (place in READS or plural == "jobs"):
+                verb = {"POST": "create"}.get(place, place.lower())
+                assert ran.code == 2, (place, name)
+                assert f"{verb} {plural}: the answer " in ran.err, (place, name)
+
+
+def test_an_answer_about_another_object_is_refused(kronctl: Kronctl) -> None:
+    for words, place, plural in (
+        (("suspend", "backup"), "GET", "kronjobs"),
+        (("next", "backup"), "GET", "kronjobs"),
+        (("trigger", "backup"), "POST", "jobs"),
+        (("trigger", "backup", "--wait"), "GET", "jobs"),
+    ):
+        server = Server(place, plural, ODD["another-name"])
+        with answering(server) as address:
+            use(kronctl, address)
+            ran = kronctl(*words)
+        assert ran.code == 2
+        assert "the answer is not prod/backup" in ran.err
+        assert ("PATCH", "kronjobs") not in server.asked
