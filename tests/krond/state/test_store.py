@@ -84,7 +84,7 @@ def test_a_full_ledger_is_read_again_and_a_file_that_could_not_be_is_not_written
     full = state(padding=MAX_HANDLED)
     store.commit([full])
     assert store.load(IDENTITY) == full
-    monkeypatch.setattr("kron.krond.state.store.MAX_BYTES", 10_000)
+    monkeypatch.setattr("kron.krond.state.store.MAX_BYTES", 100)
     with pytest.raises(PersistenceError, match="File too large"):
         store.commit([state("small"), state(number=1, padding=MAX_HANDLED)])
     assert store.load(IDENTITY) == full
