@@ -92,7 +92,8 @@ class Line:
         self._check()
         if world.fails(FaultKind.START_FAILS):
             raise unavailable()
-        if world.fails(FaultKind.START_REFUSED):
+        is_fence = "kron.io/fence" in body["metadata"]["annotations"]
+        if world.fails(FaultKind.START_REFUSED) and not is_fence:
             raise ApiError(422, REFUSED, reason="Invalid")
         if world.fails(FaultKind.ARRIVES_LATE):
             world.arrive_later(lambda: world.server.create(resource, namespace, body))
@@ -359,6 +360,8 @@ class ClusterWorld(World):
         if replica in self._replicas:
             self._replicas.remove(replica)
             replica.end(self)
+            # What it has stored, it may have had no time to announce.
+            self.seen.stored.append({name: self.stored(name) for name in self.takes_s})
 
     def _at(self, monotonic_ns: int, act: Callable[[], object]) -> None:
         heappush(self._later, (monotonic_ns, next(self._numbers), act))

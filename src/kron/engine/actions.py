@@ -22,6 +22,7 @@ SUPERSEDED = "a later period is due as well, and only the latest is caught up wi
 OVERDUE = "they were overdue, and at most the latest is caught up with"
 REPLACED = "a later run replaced it before it could start"
 ACTIVE = "an earlier run is still active and concurrency is forbid"
+GIVEN_UP_BEFORE = "an earlier leader gave it up"
 SUSPENDED = "the job was suspended before the run could start"
 
 

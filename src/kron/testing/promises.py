@@ -11,7 +11,7 @@ from kron.core.instant import to_text
 from kron.core.parser import parse_schedule
 from kron.core.policy import Concurrency
 from kron.core.schedule import Schedule
-from kron.engine.actions import SUPERSEDED, SUSPENDED, Outcome
+from kron.engine.actions import GIVEN_UP_BEFORE, SUPERSEDED, SUSPENDED, Outcome
 from kron.engine.job import Job
 from kron.engine.ledger import Ledger
 from kron.engine.survey import survey
@@ -213,6 +213,7 @@ def _is_withdrawn(of: Life, said: Said, seen: Seen) -> bool:
     """Whether it is missed for another reason than that it is late."""
     return (
         said.reason in (SUPERSEDED, SUSPENDED)
+        or (said.reason == GIVEN_UP_BEFORE and bool(seen.crashed_s or seen.away_s))
         or (said.reason == REMOVED and said.name in seen.absent)
         or (said.reason in (FORGOTTEN, _STARTED_BEFORE) and said.name in seen.forgotten)
         or (REFUSED in said.reason and of.has(FaultKind.START_REFUSED))

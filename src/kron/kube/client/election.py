@@ -40,7 +40,9 @@ class Predecessor(Frozen):
     """The leader before: another replica, or this one in an earlier term."""
 
     last_word_s: int
-    """When it was last heard of, by our clock."""
+    """When it was last heard of, by the clock of the two that was behind."""
+    silent_s: int
+    """How long ago that was, as far as we have seen it ourselves."""
     handover: Object | None
     """What it left for the next one; None if it did not end well."""
 
@@ -304,7 +306,7 @@ class Election:
         last_word_s = now_s - silent_s
         with suppress(KronError):
             last_word_s = min(last_word_s, from_text(lease.renewed))
-        return Predecessor(last_word_s, lease.handover)
+        return Predecessor(last_word_s, silent_s, lease.handover)
 
     async def _write(self, lease: Lease | None, timeout_s: float) -> Lease:
         """Create the lease, or write our name into it unless another client has changed it."""

@@ -11,34 +11,25 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from kron.core.duration import SECOND_NS
 from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.settings import OperatorSettings
-from kron.waking.clock import Clock
 
 
 class Doubts:
-    def __init__(
-        self, settings: OperatorSettings, clock: Clock, over: Callable[[ClusterMember], None]
-    ) -> None:
-        self._clock = clock
+    def __init__(self, settings: OperatorSettings, over: Callable[[ClusterMember], None]) -> None:
         self._over = over
         """Called when a doubt about a member is over: a Job that it kept may be deleted."""
         self._dead_s = settings.dead_s
-        self._max_skew_s = settings.max_skew_s
-        self._inherited_until_s = 0.0
-        """Until when, by the loop's clock, the requests of another leader may arrive."""
-        self._asked_before_s = 0
-        """Another leader may have asked for the Jobs of periods that were chosen before this."""
+        self._dead_at_s = 0.0
+        """When, by the loop's clock, no request of an earlier leader can arrive any more."""
+        self._is_handed_over = False
         self._timers: set[asyncio.TimerHandle] = set()
 
     def begin(self, *, is_handed_over: bool) -> None:
-        """This replica leads from now on. `is_handed_over`: the last leader had all its answers."""
-        loop = asyncio.get_running_loop()
-        self._inherited_until_s = loop.time() + self._dead_s
-        now_s = self._clock.now_ns() // SECOND_NS
-        # The clock of the last leader may have been ahead of ours.
-        self._asked_before_s = 0 if is_handed_over else now_s + self._max_skew_s + 1
+        """This replica leads from now on. `is_handed_over`: the last leader had all its answers,
+        but for those that the statuses name."""
+        self._dead_at_s = asyncio.get_running_loop().time() + self._dead_s
+        self._is_handed_over = is_handed_over
 
     def end(self) -> None:
         """This replica no longer leads. The next one inherits the doubts that are stored."""
@@ -53,12 +44,13 @@ class Doubts:
     def taken_up(self, member: ClusterMember) -> None:
         """This leader looks after the member from now on, and goes by its stored status."""
         for nominal_s in member.stored.unanswered_s:
-            self._add(member, nominal_s, self._inherited_until_s)
+            self._add(member, nominal_s, self._dead_at_s)
 
-    def executed(self, member: ClusterMember, nominal_s: int, chosen_s: int | None) -> None:
-        """The Job of a period exists. Another leader may have asked for it as well."""
-        if chosen_s is None or chosen_s < self._asked_before_s:
-            self._add(member, nominal_s, self._inherited_until_s)
+    def executed(self, member: ClusterMember, nominal_s: int) -> None:
+        """The Job of a period exists. A leader that died may have asked for it as well, whatever
+        its clock showed."""
+        if not self._is_handed_over:
+            self._add(member, nominal_s, self._dead_at_s)
 
     def _add(self, member: ClusterMember, nominal_s: int, until_s: float) -> None:
         loop = asyncio.get_running_loop()

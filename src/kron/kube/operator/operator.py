@@ -100,7 +100,7 @@ class Operator:
         self._events = events = EventSender(
             client, metrics, clock, may_act, statuses.is_idle, identity=settings.identity
         )
-        self._doubts = doubts = Doubts(settings, clock, self._may_lose_more)
+        self._doubts = doubts = Doubts(settings, self._may_lose_more)
         self._fences = fences = Fences(client, may_act, settings)
         outcomes = Outcomes(roster, statuses, events, journal, metrics, clock, doubts)
         self._starter = starter = JobStarter(

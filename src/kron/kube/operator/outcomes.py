@@ -106,7 +106,7 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
         """A Job was found whose run the ledger did not know."""
         assert run.nominal_s is not None  # a manual run is no news to the ledger
         self._metrics.ended(Outcome.EXECUTED)
-        self._doubts.executed(job, run.nominal_s, run.chosen_s)
+        self._doubts.executed(job, run.nominal_s)
         uid, period = job.runs[run.run_id].uid, to_text(run.nominal_s)
         self._journal.of_job(Event.JOB_EXISTS, job.entry, period=period, job=run.run_id, uid=uid)
 
@@ -166,7 +166,7 @@ class Outcomes(JournalAnnouncer[ClusterMember]):
         self._statuses.touch(member)
 
     def _executed(self, pending: PendingJob, run: JobRun) -> None:
-        self._doubts.executed(pending.member, pending.nominal_s, pending.intent.chosen_s)
+        self._doubts.executed(pending.member, pending.nominal_s)
         if first_uid := self._roster.earlier(run):
             self.ran_twice(pending.member, run, first_uid)
         self._roster.put_made(run, pending.gone)

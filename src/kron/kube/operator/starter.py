@@ -14,7 +14,7 @@ from collections.abc import Callable
 from itertools import count
 
 from kron.core.duration import SECOND_NS, format_duration
-from kron.engine.actions import LATE, Outcome
+from kron.engine.actions import GIVEN_UP_BEFORE, LATE, Outcome
 from kron.engine.ledger import Intent
 from kron.engine.recovery import Conclude, Sighting
 from kron.kube.api_object import Object
@@ -40,7 +40,6 @@ MOST_AT_ONCE = 100
 while others are still asked for, so with few at a time their Pods wait: measured for a
 thousand, 24 took a quarter longer, 200 as long as 100."""
 NOT_ASKED_FOR = ApiError(0, "it was given up before it was asked for")
-GIVEN_UP_BEFORE = "an earlier leader gave it up"
 _MOST_JITTER = 0.2
 
 

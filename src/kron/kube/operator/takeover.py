@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import count
+from math import ceil
 
 from kron.core.decision import Decision
 from kron.core.duration import SECOND_NS
@@ -71,7 +73,9 @@ class Takeover:
         self._clock = clock
         self._may_act = may_act
         self._slack_s = settings.slack_s
-        self._asked_for_s = settings.act_s + settings.dead_s
+        self._acts_s = ceil(settings.act_s) + settings.max_skew_s
+        """How long after its last word a leader may act, and by what clock."""
+        self._arrives_s = settings.act_s + settings.dead_s
         """How long after its last word the requests of a leader may arrive."""
         self._namespaces = settings.namespaces or (None,)
         self._sure: set[str | None] = set()
@@ -109,13 +113,15 @@ class Takeover:
                 group.create_task(self._take_all(namespace))
 
     def take(self, member: ClusterMember, now_ns: int) -> None:
-        """Take a member up, now or as soon as it is read."""
-        namespace = member.metadata.namespace
-        if None in self._sure or namespace in self._sure:
+        """Take a member up, now or as soon as enough is known of it."""
+        if member in self._reading or self._group is None:
+            return
+        is_known = not self._sure.isdisjoint((None, member.metadata.namespace))
+        if is_known and not self._open_ends(member, now_ns // SECOND_NS):
             self._enrolment.take_up(member, now_ns)
-        elif member not in self._reading and self._group is not None:
+        else:
             self._reading.add(member)
-            self._group.create_task(self._read(member))
+            self._group.create_task(self._find_out(member, is_known=is_known))
 
     async def _catch_up(self, mark: Object) -> None:
         loop = asyncio.get_running_loop()
@@ -139,7 +145,7 @@ class Takeover:
                 await asyncio.sleep(0)
             is_left = not member.is_ours and self._roster.get(member.key) is member
             if is_left and self._may_act():
-                self._enrolment.take_up(member, self._clock.now_ns())
+                self.take(member, self._clock.now_ns())
         self._enrolment.wake.set()
 
     async def _list(self, namespace: str | None) -> None:
@@ -154,20 +160,31 @@ class Takeover:
                     self._journal.error("read everything", str(error), level=Level.WARN)
                 await asyncio.sleep(retry_delay_s(error, tries))
 
-    async def _read(self, member: ClusterMember) -> None:
-        """Read a KronJob and what may have become of its latest periods, and take it up."""
+    async def _find_out(self, member: ClusterMember, *, is_known: bool) -> None:
+        """Find out what became of a member's latest periods, and take it up."""
         try:
-            if not await self._see(member):
-                return
-            now_ns = self._clock.now_ns()
-            await self._look_for_jobs(member, now_ns // SECOND_NS)
+            if not is_known:
+                if not await self._see(member):
+                    return
+                await self._look_for_jobs(member)
+            fenced: set[int] = set()
+            while ends := self._open_ends(member, self._now_s(), fenced):
+                for intent in ends:
+                    run = await self._fences.put_up(member, intent)
+                    fenced.add(intent.nominal_s)
+                    if run is not None:
+                        self._roster.put_run(run)
+            # Nothing waits between the look at what would end and this.
             if not member.is_ours and not member.is_gone and self._may_act():
-                self._enrolment.take_up(member, now_ns)
+                self._enrolment.take_up(member, self._clock.now_ns())
                 self._enrolment.wake.set()
         except NotLeadingError:
             pass  # the next leader sees to it
         finally:
             self._reading.discard(member)
+
+    def _now_s(self) -> int:
+        return self._clock.now_ns() // SECOND_NS
 
     async def _see(self, member: ClusterMember) -> bool:
         for tries in count():
@@ -182,29 +199,35 @@ class Takeover:
             return not member.is_gone
         raise AssertionError("unreachable")
 
-    async def _look_for_jobs(self, member: ClusterMember, now_s: int) -> None:
-        """Find the Jobs that the last leader made, and take the names of those that never were."""
-        job, last = member.job, self._predecessor
-        if job is None or last is None or now_s - last.last_word_s > self._asked_for_s:
-            return
-        recent = chosen_between(job, last.last_word_s - _BACK_S, now_s)
-        for intent in _intents(member, job, recent):
+    async def _look_for_jobs(self, member: ClusterMember) -> None:
+        """Find the Jobs that the last leader made, and that no watch has shown yet."""
+        for intent in self._asked_for(member, self._now_s()):
             if job_name(member.metadata.name, intent.period) not in member.runs:
                 run = await self._fences.look(member, intent)
                 if run is not None and not run.is_fence:
                     self._roster.put_run(run)
-        for intent in self._ends(member, job, now_s, _intents(member, job, recent)):
-            run = await self._fences.put_up(member, intent)
-            if run is not None:
-                self._roster.put_run(run)
 
-    def _ends(
-        self, member: ClusterMember, job: Job, now_s: int, asked_for: list[Intent]
+    def _asked_for(self, member: ClusterMember, now_s: int) -> list[Intent]:
+        """The periods for which a request of the last leader may still arrive."""
+        job, last = member.job, self._predecessor
+        if job is None or last is None or last.handover is not None:
+            return []
+        if last.silent_s > self._arrives_s:
+            return []
+        until_s = min(now_s, last.last_word_s + self._acts_s)
+        return _intents(member, job, chosen_between(job, last.last_word_s - _BACK_S, until_s))
+
+    def _open_ends(
+        self, member: ClusterMember, now_s: int, fenced: AbstractSet[int] = frozenset()
     ) -> list[Intent]:
-        """The periods of these that would end without a Job if the member were taken up now."""
-        ledger = member.ledger
-        if ledger is None:
-            return []  # it is seen for the first time, and owes nothing from before
+        """The periods that would end without a Job if the member were taken up now, although a
+        request for it may still arrive: but for those that are fenced."""
+        asked_for = [
+            each for each in self._asked_for(member, now_s) if each.nominal_s not in fenced
+        ]
+        job, ledger = member.job, member.ledger
+        if not asked_for or job is None or ledger is None:
+            return []  # one that is seen for the first time owes nothing from before
         recovery = recover(job, ledger, member.sightings(), now_s, slack_s=self._slack_s)
         is_restarted = any(isinstance(each, Restart) for each in recovery.actions)
         result = step(
