@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from bench.krond.workshop import SkippedError
-from bench.kube import burst, fleet, spread
+from bench.kube import burst, fleet, spread, takeover
 from bench.measure import Result
 
 
@@ -27,6 +27,7 @@ PARTS: dict[str, Callable[[], Iterator[Result]]] = {
         ("burst", burst.measure),
         ("spread", spread.measure),
         ("fleet", fleet.measure),
+        ("takeover", takeover.measure),
     )
 }
 

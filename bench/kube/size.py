@@ -12,4 +12,6 @@ SPREAD_JOBS = 600 // _PART
 """Due within one minute."""
 SPREAD_PEERS = 10
 FLEET_KRONJOBS = 10_000 // _PART
+HANDOVERS = 2 if IS_SMALL else 10
+KILLS = 2 if IS_SMALL else 5
 IDLE_S = 60 // _PART
