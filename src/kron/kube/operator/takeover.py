@@ -116,12 +116,15 @@ class Takeover:
         """Take a member up, now or as soon as enough is known of it."""
         if member in self._reading or self._group is None:
             return
-        is_known = not self._sure.isdisjoint((None, member.metadata.namespace))
+        is_known = self._is_known(member)
         if is_known and not self._open_ends(member, now_ns // SECOND_NS):
             self._enrolment.take_up(member, now_ns)
         else:
             self._reading.add(member)
             self._group.create_task(self._find_out(member, is_known=is_known))
+
+    def _is_known(self, member: ClusterMember) -> bool:
+        return not self._sure.isdisjoint((None, member.metadata.namespace))
 
     async def _catch_up(self, mark: Object) -> None:
         loop = asyncio.get_running_loop()
@@ -168,23 +171,22 @@ class Takeover:
                     return
                 await self._look_for_jobs(member)
             fenced: set[int] = set()
-            while ends := self._open_ends(member, self._now_s(), fenced):
+            now_ns = self._clock.now_ns()
+            while ends := self._open_ends(member, now_ns // SECOND_NS, fenced):
                 for intent in ends:
                     run = await self._fences.put_up(member, intent)
                     fenced.add(intent.nominal_s)
                     if run is not None:
                         self._roster.put_run(run)
-            # Nothing waits between the look at what would end and this.
+                now_ns = self._clock.now_ns()
+            # The same look at the clock, and nothing waits in between: nothing else ends now.
             if not member.is_ours and not member.is_gone and self._may_act():
-                self._enrolment.take_up(member, self._clock.now_ns())
+                self._enrolment.take_up(member, now_ns)
                 self._enrolment.wake.set()
         except NotLeadingError:
             pass  # the next leader sees to it
         finally:
             self._reading.discard(member)
-
-    def _now_s(self) -> int:
-        return self._clock.now_ns() // SECOND_NS
 
     async def _see(self, member: ClusterMember) -> bool:
         for tries in count():
@@ -194,6 +196,8 @@ class Takeover:
                 if is_gone(error):
                     return False  # the watch will show it
                 await asyncio.sleep(retry_delay_s(error, tries))
+                if self._is_known(member):
+                    return not member.is_gone  # the list has shown it meanwhile
                 continue
             self._enrolment.put(seen)
             return not member.is_gone
@@ -201,21 +205,26 @@ class Takeover:
 
     async def _look_for_jobs(self, member: ClusterMember) -> None:
         """Find the Jobs that the last leader made, and that no watch has shown yet."""
-        for intent in self._asked_for(member, self._now_s()):
+        for intent in self._recent(member, self._clock.now_ns() // SECOND_NS):
             if job_name(member.metadata.name, intent.period) not in member.runs:
                 run = await self._fences.look(member, intent)
                 if run is not None and not run.is_fence:
                     self._roster.put_run(run)
 
-    def _asked_for(self, member: ClusterMember, now_s: int) -> list[Intent]:
-        """The periods for which a request of the last leader may still arrive."""
+    def _recent(self, member: ClusterMember, now_s: int) -> list[Intent]:
+        """The periods that the last leader dealt with last."""
         job, last = member.job, self._predecessor
-        if job is None or last is None or last.handover is not None:
-            return []
-        if last.silent_s > self._arrives_s:
+        if job is None or last is None:
             return []
         until_s = min(now_s, last.last_word_s + self._acts_s)
         return _intents(member, job, chosen_between(job, last.last_word_s - _BACK_S, until_s))
+
+    def _asked_for(self, member: ClusterMember, now_s: int) -> list[Intent]:
+        """The periods for which a request of the last leader may still arrive."""
+        last = self._predecessor
+        if last is None or last.handover is not None or last.silent_s > self._arrives_s:
+            return []
+        return self._recent(member, now_s)
 
     def _open_ends(
         self, member: ClusterMember, now_s: int, fenced: AbstractSet[int] = frozenset()
