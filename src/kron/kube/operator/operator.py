@@ -49,6 +49,8 @@ from kron.waking.timer import WallTimer
 MOST_SETTLED_S = 1.0
 """How long the next leader waits for answers and statuses that this one still expects."""
 _LOOK_S = 0.01
+_SAME_TROUBLE_S = 90.0
+"""A watch that fails again within this is not logged again: it is tried every few seconds."""
 
 
 class Operator:
@@ -119,8 +121,8 @@ class Operator:
         )
         self._jobs = Jobs(roster, starter, statuses, outcomes, recorder, cleanup, fences)
         self._reflectors = list(self._make_reflectors(client))
-        self._troubles: dict[tuple[str, str | None], str] = {}
-        """What was last logged about each watch."""
+        self._troubles: dict[tuple[str, str | None], tuple[str, float]] = {}
+        """How each watch failed last, and when, by the loop's clock."""
         self._handover = handover = Handover(self._reflectors)
         statuses.wrote = starter.wrote = handover.wrote
         self._takeover = Takeover(
@@ -326,9 +328,11 @@ class Operator:
 
     def _watch_failed(self, resource: Resource, namespace: str | None, error: ApiError) -> None:
         self._metrics.watch_restarts[resource.plural] += 1
-        message = _trouble(resource, error)
-        if self._troubles.get((resource.plural, namespace)) != message:
-            self._troubles[resource.plural, namespace] = message
+        message, key = _trouble(resource, error), (resource.plural, namespace)
+        before, failed_s = self._troubles.get(key, ("", 0.0))
+        now_s = asyncio.get_running_loop().time()
+        self._troubles[key] = message, now_s
+        if message != before or now_s - failed_s > _SAME_TROUBLE_S:
             where = "" if namespace is None else f" of the namespace {namespace}"
             operation = f"watch {resource.plural}{where}"
             self._journal.error(operation, message, level=Level.WARN)
