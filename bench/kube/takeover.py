@@ -1,4 +1,4 @@
-"""Leaders that are told to stop, and leaders that are killed, among ten thousand KronJobs.
+"""Leaders that stop, and leaders that are killed, among ten thousand KronJobs.
 
 Ten runs are due each second, with the default policy: a run that comes late is missed. Three
 replicas share the lease; each one that ends is started again.
@@ -50,7 +50,7 @@ def measure() -> Iterator[Result]:
             wait_until_quiet(cluster.audit_log, time.time() + _LONGEST_S)
             for replica in replicas[1:]:
                 replica.start()
-            yield from _ended(cluster, replicas, "told to stop", HANDOVERS, _stop)
+            yield from _ended(cluster, replicas, "stopped", HANDOVERS, _stop)
             yield from _ended(cluster, replicas, "killed", KILLS, _kill)
         finally:
             for replica in replicas:
@@ -64,7 +64,7 @@ def _ended(
     times: int,
     end: Callable[[Operator], None],
 ) -> Iterator[Result]:
-    """End the leader so many times, one by one, while runs are due."""
+    """End the leader this often, one after the other, while runs are due."""
     progress(f"takeover, a leader that is {how}, {times} times ...")
     lasts_s = times * _APART_S
     window_s = -(-lasts_s // 60) * 60

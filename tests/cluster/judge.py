@@ -36,10 +36,12 @@ class Verdict:
         for request in requests:
             if request.namespace != namespace:
                 continue
-            if request.resource == "jobs" and request.verb == "create" and request.code == 201:
-                self.created[request.name] += 1
-            if request.resource == "jobs" and request.verb == "create" and request.code == 0:
-                self.unanswered.add(request.name)
+            is_fence = '"kron.io/fence"' in request.body
+            if (request.resource, request.verb) == ("jobs", "create") and not is_fence:
+                if request.code == 201:
+                    self.created[request.name] += 1
+                if request.code == 0:
+                    self.unanswered.add(request.name)
             if request.subresource == "status" and request.code == 200 and request.body:
                 self._see(request.name, json.loads(request.body).get("status", {}))
 

@@ -84,8 +84,11 @@ def ended(number: int = 0, outcome: str = "executed") -> Ended:
     )
 
 
-def state(job: str = "job", number: int = 0, *, padding: int = 0) -> JobState:
-    """A state of `job` that differs from those with other numbers; `padding` makes it big."""
+def state(job: str = "job", number: int = 0, *, padding: int = 0, size: int = 0) -> JobState:
+    """A state of `job` that differs from those with other numbers.
+
+    `padding`: how many periods are handled above its watermark; `size` makes it that big.
+    """
     nominal_s = MONDAY_S + number * 3_600
     return JobState(
         f"/etc/kron/jobs.kron:{job}",
@@ -94,7 +97,7 @@ def state(job: str = "job", number: int = 0, *, padding: int = 0) -> JobState:
             MONDAY_S,
             nominal_s,
             frozenset(range(nominal_s + 1, nominal_s + 1 + padding)),
-            (Intent(nominal_s, nominal_s + 60, f"run-{number}", "0 2 * * *"),),
+            (Intent(nominal_s, nominal_s + 60, f"run-{number}", "0 2 * * *" + " " * size),),
         ),
         BOOT,
         ((nominal_s + 3_600, nominal_s + 3_700),),

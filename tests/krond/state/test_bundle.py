@@ -74,7 +74,7 @@ def test_few_or_very_large_ones_go_to_their_places_at_once(
     store.commit(rounds(FEW - 1, 1), quickly=True)
     assert not (directory / BUNDLE).exists()
     assert numbers(store, MANY) == [0, 0, *[1] * (FEW - 1)]
-    large = [state(f"job-{job}", 2, padding=19_000) for job in range(20)]
+    large = [state(f"job-{job}", 2, size=450_000) for job in range(20)]
     assert sum(len(to_json(each)) for each in large) > MAX_BYTES
     store.commit(large, quickly=True)
     assert not (directory / BUNDLE).exists()

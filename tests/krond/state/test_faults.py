@@ -143,7 +143,7 @@ def test_a_file_of_which_only_a_part_fits_is_never_put_in_place(small: Path) -> 
     store = StateStore.open(str(small / "state"))
     store.commit([state(number=1)])
     with pytest.raises(PersistenceError, match="No space left"):
-        store.commit([state(number=2, padding=20_000)])
+        store.commit([state(number=2, size=450_000)])
     assert store.load(state().identity) == state(number=1)
     assert temporaries(small / "state") == []
     store.close()

@@ -61,7 +61,7 @@ class Client(AbstractAsyncContextManager["Client"]):
         self._sessions = Sessions(access, user_agent)
         self._observe = observe
         self._observe_date = observe_date
-        """Told the Date of each answer, and how long that answer took."""
+        """Gets the Date of each answer, and how long that answer took."""
         self._slots = asyncio.Semaphore(limit)
 
     async def __aexit__(self, *_: object) -> None:

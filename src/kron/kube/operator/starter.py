@@ -70,7 +70,7 @@ class JobStarter:
         self._slots = asyncio.Semaphore(MOST_AT_ONCE)
         self._group: asyncio.TaskGroup | None = None
         self.wrote: Callable[[Resource, str, str], None] = lambda *_: None
-        """Told the version of each Job that is made."""
+        """Gets the version of each Job that is made."""
         self._under_way: set[asyncio.Future[Object]] = set()
 
     def begin(self, group: asyncio.TaskGroup) -> None:

@@ -49,7 +49,7 @@ class StatusWriter:
         """Takes a KronJob as the API server has it."""
         self._stored = stored
         self.wrote: Callable[[Resource, str, str], None] = lambda *_: None
-        """Told the version of each status that is stored."""
+        """Gets the version of each status that is stored."""
         self._dirty: dict[ClusterMember, None] = {}
         self._announcements: dict[ClusterMember, list[Callable[[], None]]] = {}
         """What is announced of a KronJob once its status is stored."""
