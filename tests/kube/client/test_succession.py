@@ -104,6 +104,39 @@ def test_a_leader_that_is_certainly_dead_is_replaced_before_its_lease_runs_out()
     run(test())
 
 
+def test_a_leader_that_took_another_for_dead_steps_down_when_that_one_renews() -> None:
+    """Whatever it believed: else both would take the lease from each other, and lead on."""
+
+    async def test() -> None:
+        server, clock = LeaseServer(), FakeClock(NOW)
+        server.is_watched = True
+        name: Object = {"metadata": {"namespace": "ns", "name": "lease"}}
+        of_one = Lease(name).held(Holder("one", "one-1", "one:80"), 15, NOW_S * 10**9)
+        server.store(of_one)
+        async with server, server.client() as client:
+            two = Replica(client, "two", clock, retry_s=0.02)
+            await until(lambda: bool(two.watched_over))
+            two.dead.set()
+            await until(lambda: server.holder == "two")
+            two.dead.clear()
+            assert server.lease is not None
+            of_one["metadata"] |= {"resourceVersion": str(server.version)}
+            server.store(of_one)
+            await until(lambda: not two.election.may_act())
+            await asyncio.sleep(0.2)
+            assert server.holder == "one", "it waits for the lease, or for another death"
+            await two.stop()
+
+    run(test())
+
+
+def test_the_process_of_another_holder_is_not_the_holders() -> None:
+    """An operator that knows nothing of instances leaves that of the one before."""
+    lease = Lease({}).held(Holder("one", "one-1", "one:80"), 15, 0)
+    taken = Lease({**lease, "spec": {**lease["spec"], "holderIdentity": "old"}})
+    assert (taken.instance, taken.peer) == ("", "")
+
+
 def test_a_replica_that_must_not_lead_gives_the_lease_back_and_waits() -> None:
     async def test() -> None:
         server, clock = LeaseServer(), FakeClock(NOW)

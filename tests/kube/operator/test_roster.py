@@ -77,3 +77,40 @@ def test_what_is_unknown_is_dropped_without_a_word() -> None:
     assert roster.drop_run(run("nobody", T0)) is None
     assert roster.get(("ns", "report")) is None
     assert list(roster) == []
+
+
+def test_a_second_job_of_a_period_is_noticed_also_when_the_first_has_gone() -> None:
+    roster = ClusterRoster()
+    roster.enrol(metadata(), Unwritten())
+    first = run("job", T0)
+    assert roster.earlier(first) == ""
+    roster.put_run(first)
+    second = first.replace(uid="second")
+    assert (roster.earlier(first), roster.earlier(second)) == ("", first.uid)
+    roster.drop_run(first)
+    assert (roster.earlier(first), roster.earlier(second)) == ("", first.uid)
+    assert roster.earlier(second.replace(owner_uid="of a namesake")) == ""
+    assert roster.earlier(second.replace(period="")) == "", "a manual run has no period"
+
+
+def test_an_answer_does_not_undo_what_the_watch_has_shown_meanwhile() -> None:
+    roster = ClusterRoster()
+    member = roster.enrol(metadata(), Unwritten())
+    job = run("job", T0)
+    roster.put_run(job.replace(is_finished=True))
+    roster.put_found(job)
+    assert member.active_runs() == []
+    roster.drop_run(job)
+    roster.put_found(job)
+    assert member.runs == {}
+
+
+def test_a_list_that_is_older_than_an_answer_does_not_drop_the_job_that_it_showed() -> None:
+    roster = ClusterRoster()
+    member = roster.enrol(metadata(), Unwritten())
+    job = run("job", T0)
+    roster.put_made(job, frozenset())
+    assert roster.keep_runs(set(), None) == []
+    assert member.runs == {"job": job}
+    roster.put_run(job)  # the watch has it
+    assert roster.keep_runs(set(), None) == [member]

@@ -4,9 +4,9 @@ Time is measured only on our own clock, which cannot be set and goes on while th
 may act until `deadline_s` after the last successful renewal, counted from before it was sent.
 Another replica takes over when it has seen the lease unchanged for `duration_s`, which is longer,
 or when it is certain that the process of the holder is dead (`vigil`). So two act at once only if a
-clock is badly wrong. The times in a lease are for people, because the clocks of other machines may
-be wrong. The identity must be unique to one process at a time: a lease with our identity counts as
-our own.
+clock is badly wrong or a living process looks dead, and then until the first one renews. The times
+in a lease decide nothing of that, because the clocks of other machines may be wrong. The identity
+must be unique to one process at a time: a lease with our identity counts as our own.
 """
 
 from __future__ import annotations
@@ -159,6 +159,7 @@ class Election:
                 if holder != watched_over:
                     if vigil is not None:
                         vigil.cancel()
+                    self._dead = ""
                     vigil, watched_over = self._keep_vigil(*holder), holder
                 await self._wait()
         finally:
@@ -249,7 +250,8 @@ class Election:
         lease = self._lease or await self._read(timeout_s)
         # The holder of a lease that was deleted still acts.
         known = lease or self._others
-        if known is not None and not self._is_free(known):
+        is_lost = self._held_until_ns is not None and known is not None and not self._is_own(known)
+        if is_lost or (known is not None and not self._is_free(known)):
             self._held_until_ns = None
             self._may_hold = False
             return False
@@ -271,6 +273,7 @@ class Election:
             self._predecessor = None if known is None else self._predecessor_of(known)
         self._lease = written
         self._seen = self._others = None
+        self._dead = ""
         self._held_until_ns = began_ns + round(self._deadline_s * SECOND_NS)
         return True
 
@@ -287,9 +290,12 @@ class Election:
             self._seen, self._seen_ns = lease.spec, self._clock.boot_ns()
         return lease
 
+    def _is_own(self, lease: Lease) -> bool:
+        return lease.holder == self._holder.identity
+
     def _is_free(self, lease: Lease) -> bool:
         """Whether we may take the lease: it is ours, has no living holder, or we saw it run out."""
-        if lease.holder in ("", self._holder.identity):
+        if not lease.holder or self._is_own(lease):
             return True
         is_dead = bool(self._dead) and lease.instance == self._dead
         return is_dead or self._runs_out_s(lease) <= 0
@@ -340,7 +346,7 @@ class Election:
             async with asyncio.timeout(_RELEASE_S):
                 for _ in range(2):  # a renewal whose answer was lost may have changed the version
                     lease = lease or await self._read(_RELEASE_S)
-                    if lease is None or lease.holder != self._holder.identity:
+                    if lease is None or not self._is_own(lease):
                         return
                     body = lease.given_back(self._clock.now_ns(), self._handover())
                     try:

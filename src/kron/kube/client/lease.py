@@ -47,12 +47,17 @@ class Lease(Frozen):
 
     @property
     def instance(self) -> str:
-        """The process that holds it, or ''."""
-        return text(self._annotations, _INSTANCE)
+        """The process that holds it, or ''.
+
+        An operator that knows nothing of it may hold the lease, and have left it as it was.
+        """
+        holder, _, instance = text(self._annotations, _INSTANCE).rpartition("/")
+        return instance if holder and holder == self.holder else ""
 
     @property
     def peer(self) -> str:
-        return text(self._annotations, _PEER)
+        """Where the process that holds it is reached, or ''."""
+        return text(self._annotations, _PEER) if self.instance else ""
 
     @property
     def handover(self) -> Object | None:
@@ -83,7 +88,7 @@ class Lease(Frozen):
             "renewTime": now,
             "leaseTransitions": min(self.count("leaseTransitions") + (not is_ours), _MOST_COUNT),
         }
-        return self._changed(spec, {_INSTANCE: by.instance, _PEER: by.peer})
+        return self._changed(spec, {_INSTANCE: f"{by.identity}/{by.instance}", _PEER: by.peer})
 
     def given_back(self, now_ns: int, handover: Mapping[str, object] | None) -> Object:
         """The object with which its holder gives it up."""

@@ -16,11 +16,14 @@ class ServerClock:
         self.ahead_s = 0.0
         """How much our clock is ahead, at the least; negative if it is behind."""
         self._clock = clock
+        self._last_s = 0.0
         self._date = ""
         self._date_s = 0.0
 
     def heard(self, date: str, took_s: float) -> None:
         """An answer had this Date, and came `took_s` after its request was sent."""
+        if not date:
+            return
         if date != self._date:
             try:
                 self._date_s = parsedate_to_datetime(date).timestamp()
@@ -30,4 +33,5 @@ class ServerClock:
         now_s = self._clock.now_ns() / SECOND_NS
         least_s = now_s - took_s - (self._date_s + 1.0)
         most_s = now_s - self._date_s
-        self.ahead_s = max(0.0, least_s) + min(0.0, most_s)
+        last_s, self._last_s = self._last_s, max(0.0, least_s) + min(0.0, most_s)
+        self.ahead_s = min(last_s, self._last_s, key=abs)  # one answer may be somebody else's

@@ -31,6 +31,11 @@ class Doubts:
         self._dead_at_s = asyncio.get_running_loop().time() + self._dead_s
         self._is_handed_over = is_handed_over
 
+    @property
+    def are_stored(self) -> bool:
+        """Whether every doubt is about a period that a status names, and none about others."""
+        return self._is_handed_over or asyncio.get_running_loop().time() >= self._dead_at_s
+
     def end(self) -> None:
         """This replica no longer leads. The next one inherits the doubts that are stored."""
         for timer in self._timers:

@@ -13,7 +13,7 @@ from itertools import count
 
 from kron.engine.ledger import Intent
 from kron.kube.client.client import Client
-from kron.kube.client.errors import ApiError, is_gone, retry_delay_s
+from kron.kube.client.errors import ApiError, is_gone, malformed, retry_delay_s
 from kron.kube.client.reflector import Key
 from kron.kube.client.resources import JOBS
 from kron.kube.operator.create_verdict import Verdict, judge
@@ -21,9 +21,12 @@ from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.settings import OperatorSettings
 from kron.kube.resource.run import JobRun, fence_manifest, job_name, read_run
 
+_AGAIN_S = 5.0
+"""How long after a fence could not be deleted that is tried again."""
+
 
 class NotLeadingError(Exception):
-    """Another operator may be leading by now, so nothing may be written."""
+    """Another operator may be leading by now, or the KronJob is gone: nothing may be written."""
 
 
 class Fences:
@@ -43,8 +46,10 @@ class Fences:
     def put(self, fence: JobRun) -> None:
         key = fence.namespace, fence.name
         known = self._seen.get(key)
-        if known is None or known[0].uid != fence.uid:
-            self._seen[key] = fence, asyncio.get_running_loop().time()
+        is_new = known is None or known[0].uid != fence.uid
+        since_s = asyncio.get_running_loop().time() if known is None or is_new else known[1]
+        self._seen[key] = fence, since_s
+        if is_new:
             self._changed.set()
 
     def drop(self, namespace: str, name: str) -> None:
@@ -58,17 +63,19 @@ class Fences:
 
     # What a leader does
 
-    async def put_up(self, member: ClusterMember, intent: Intent) -> JobRun | None:
+    async def put_up(
+        self, member: ClusterMember, intent: Intent, dead_at_s: float | None = None
+    ) -> JobRun | None:
         """Take the name of a period's Job, or find out who has it.
 
         None: the period has no Job and never will. If the server takes no fence, that is certain
-        only when no request can arrive any more.
+        only when no request can arrive any more: at `dead_at_s` of the loop's clock, if given.
         """
-        kronjob = member.kronjob
-        until_s = asyncio.get_running_loop().time() + self._dead_s
+        kronjob, name = member.kronjob, job_name(member.metadata.name, intent.period)
+        until_s = dead_at_s or asyncio.get_running_loop().time() + self._dead_s
         for tries in count():
             left_s = until_s - asyncio.get_running_loop().time()
-            if not self._may_act():
+            if not self._may_act() or member.is_gone:
                 raise NotLeadingError
             if kronjob is None or left_s <= 0:
                 break
@@ -84,23 +91,27 @@ class Fences:
             except ApiError as error:
                 verdict = judge(error)
                 if verdict is Verdict.EXISTS:
-                    run = await self.look(member, intent)
+                    run = await self.look(member, name)
                     if run is not None:
                         return None if run.is_fence else run
                 elif verdict is Verdict.NEVER:
                     break
                 await asyncio.sleep(min(left_s, retry_delay_s(error, tries)))
         await asyncio.sleep(until_s - asyncio.get_running_loop().time())
-        run = await self.look(member, intent)
+        run = await self.look(member, name)
         return None if run is None or run.is_fence else run
 
-    async def look(self, member: ClusterMember, intent: Intent) -> JobRun | None:
-        """The Job of a period, or its fence, once the API server has answered; None: neither."""
+    async def look(self, member: ClusterMember, name: str) -> JobRun | None:
+        """The Job or the fence of that name, once the API server has answered; None: neither."""
         metadata = member.metadata
-        name = job_name(metadata.name, intent.period)
         for tries in count():
+            if member.is_gone:
+                raise NotLeadingError
             try:
-                return read_run(await self._client.get(JOBS, metadata.namespace, name))
+                run = read_run(await self._client.get(JOBS, metadata.namespace, name))
+                if run.name != name:
+                    raise malformed("get jobs", "the answer is not the Job that was asked for")
+                return run
             except ApiError as error:
                 if is_gone(error):
                     return None
@@ -113,10 +124,10 @@ class Fences:
             self._changed.clear()
             now_s = asyncio.get_running_loop().time()
             for fence, since_s in list(self._seen.values()):
-                if since_s + self._dead_s <= now_s:
+                if since_s + self._dead_s <= now_s and not fence.pods:
                     await self._delete(fence)
             first_s = min((since_s for _, since_s in self._seen.values()), default=None)
-            wait_s = None if first_s is None else max(1.0, first_s + self._dead_s - now_s)
+            wait_s = None if first_s is None else max(_AGAIN_S, first_s + self._dead_s - now_s)
             try:
                 async with asyncio.timeout(wait_s):
                     await self._changed.wait()

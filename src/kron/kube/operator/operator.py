@@ -37,8 +37,8 @@ from kron.kube.operator.rehearsal import Rehearsal
 from kron.kube.operator.roster import ClusterRoster
 from kron.kube.operator.settings import OperatorSettings
 from kron.kube.operator.starter import JobStarter
-from kron.kube.operator.status_writer import StatusWriter
-from kron.kube.operator.takeover import AT_ONCE, Takeover
+from kron.kube.operator.status_writer import TIDY_DELAY_S, StatusWriter
+from kron.kube.operator.takeover import BATCH, Takeover
 from kron.kube.resource.run import NAME_LABEL
 from kron.logs.event import Event, Level
 from kron.logs.journal import Journal
@@ -47,7 +47,7 @@ from kron.waking.clock import Clock
 from kron.waking.timer import WallTimer
 
 MOST_SETTLED_S = 1.0
-"""How long the next leader waits for answers and statuses that this one still expects."""
+"""How long a leader that stops waits for answers and statuses, so that the next one has them."""
 _LOOK_S = 0.01
 _SAME_TROUBLE_S = 90.0
 """A watch that fails again within this is not logged again: it is tried every few seconds."""
@@ -102,7 +102,7 @@ class Operator:
         self._events = events = EventSender(
             client, metrics, clock, may_act, statuses.is_idle, identity=settings.identity
         )
-        self._doubts = doubts = Doubts(settings, self._may_lose_more)
+        self._doubts = doubts = Doubts(settings, self._doubt_is_over)
         self._fences = fences = Fences(client, may_act, settings)
         outcomes = Outcomes(roster, statuses, events, journal, metrics, clock, doubts)
         self._starter = starter = JobStarter(
@@ -155,7 +155,7 @@ class Operator:
         A namespace that cannot be read does not keep the others from their runs.
         """
         while self._why_unread():
-            await asyncio.sleep(_LOOK_S)
+            await asyncio.sleep(10 * _LOOK_S)
         await self._election.run(self._lead)
 
     async def wait_until_it_follows(self) -> None:
@@ -205,22 +205,28 @@ class Operator:
                     self._enrolment.takes_up = False
                     loop.remove_reader(self._timer.fileno())
                     is_in_order = await self._settle()
-        finally:
+        except asyncio.CancelledError:  # and not by an error of ours
             if is_in_order:
                 self._mark = self._handover.mark()
+            raise
+        finally:
             self._doubts.end()
             self._takeover.end()
             self._enrolment.reset()
 
     async def _settle(self) -> bool:
-        """Wait for a moment for what is under way. True if nothing is left to wait for."""
+        """Wait for a moment for what is under way.
+
+        True if everything is known, answered and stored: the next leader may rely on it.
+        """
+        is_known = self._takeover.is_complete and self._doubts.are_stored
         self._statuses.hurry()
         loop = asyncio.get_running_loop()
         until_s = loop.time() + MOST_SETTLED_S
         while self._election.may_act() and loop.time() < until_s:
             await asyncio.sleep(_LOOK_S)
             if not self._starter.is_asking and not self._statuses.waiting():
-                return True
+                return is_known
         return False
 
     async def _act(self, group: asyncio.TaskGroup, predecessor: Predecessor | None) -> None:
@@ -242,6 +248,10 @@ class Operator:
 
     def _see(self, kronjob: Object) -> None:
         self._enrolment.put(kronjob)
+
+    def _doubt_is_over(self, member: ClusterMember) -> None:
+        self._may_lose_more(member)
+        self._statuses.touch(member, TIDY_DELAY_S)  # it names the period still
 
     def _may_lose_more(self, member: ClusterMember) -> None:
         """Jobs that had to be kept may be deleted now: its status is stored, or a doubt is over."""
@@ -265,14 +275,14 @@ class Operator:
         It is one wake for all of them: none is late because of the others.
         """
         ours: list[ClusterMember] = []
-        for member in filter(self._is_to_step, due[:AT_ONCE]):
+        for member in filter(self._is_to_step, due[:BATCH]):
             if member.is_ours:
                 ours.append(member)
             else:
                 self._takeover.take(member, now_ns)
         self._scheduler.step(ours, now_ns)
-        if len(due) > AT_ONCE:
-            asyncio.get_running_loop().call_soon(self._step_if_leading, due[AT_ONCE:], now_ns)
+        if len(due) > BATCH:
+            asyncio.get_running_loop().call_soon(self._step_if_leading, due[BATCH:], now_ns)
 
     def _is_to_step(self, member: ClusterMember) -> bool:
         """Whether it still exists and was not stepped since it came due."""

@@ -2,7 +2,8 @@
 
 A process that is killed gives no lease back, and its lease takes a while to run out. But its host
 closes its connections at once and refuses new ones, or another process answers in its place: then
-it is certainly dead. A host that is silent proves nothing, and then only the lease counts.
+it is certainly dead. A host that is silent proves nothing, and neither does one that was never
+reached: the address may be wrong. Then only the lease counts.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _MOST_BYTES = 4096
 class _Found(Enum):
     NOBODY = "nobody listens there"
     ANOTHER = "another process does"
-    ALIVE = "it led until now, or leads"
+    ALIVE = "it was met, and led until now"
     NOTHING = "it could not be reached"
 
 
@@ -62,13 +63,15 @@ class Peers:
 async def outlive(peer: str, instance: str) -> None:
     """Return when the process with this address and instance is certainly dead."""
     refusals = 0
+    was_met = False
     async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session:
         while True:
             loop = asyncio.get_running_loop()
             began_s = loop.time()
             found = await _visit(session, peer, instance)
-            refusals = refusals + 1 if found is _Found.NOBODY else 0
-            if found is _Found.ANOTHER or refusals > 1:
+            was_met = was_met or found is _Found.ALIVE
+            refusals = refusals + 1 if was_met and found is _Found.NOBODY else 0
+            if (was_met and found is _Found.ANOTHER) or refusals > 1:
                 return
             lasted_s = loop.time() - began_s
             is_over = found is _Found.ALIVE and lasted_s > _PATIENCE_S
@@ -77,6 +80,7 @@ async def outlive(peer: str, instance: str) -> None:
 
 async def _visit(session: aiohttp.ClientSession, peer: str, instance: str) -> _Found:
     """Stay connected as long as the process leads, and say what was found there."""
+    found: object = None
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S)
     try:
         async with session.get(
@@ -94,5 +98,5 @@ async def _visit(session: aiohttp.ClientSession, peer: str, instance: str) -> _F
         is_refused = error.os_error.errno == errno.ECONNREFUSED
         return _Found.NOBODY if is_refused else _Found.NOTHING
     except (aiohttp.ClientError, OSError, TimeoutError, ValueError):
-        return _Found.ALIVE  # it was connected; the next visit says more
-    return _Found.ALIVE
+        pass  # the next visit says more
+    return _Found.ALIVE if found == instance else _Found.NOTHING

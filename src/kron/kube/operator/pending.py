@@ -33,8 +33,8 @@ class PendingJob(Pending):
         """The generation of the spec that its last try went by."""
         self.is_new = True
         """It was not tried yet."""
-        self.is_doubtful = False
-        """A try got no answer that says whether the Job was made."""
+        self.is_doubtful = intent.nominal_s in member.doubts
+        """A try got no answer that says whether the Job was made, or one of an earlier leader."""
         self.gone: frozenset[str] = frozenset()
         """The uids of Jobs of the KronJob that went meanwhile: its own may be among them."""
         self.seen: JobRun | None = None

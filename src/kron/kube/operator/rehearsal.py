@@ -101,7 +101,7 @@ class Rehearsal:
             # From here to the request nothing waits.
             if not self._awaited and not self._others:
                 self._work.clear()
-            elif not self._awaited and self._statuses.waiting():
+            elif not self._awaited and self._statuses.urgent():
                 await asyncio.sleep(_LOOK_S)
             else:
                 waiting = self._awaited or self._others

@@ -34,6 +34,8 @@ class ClusterRoster(Roster[Key, ClusterMember]):
         self._runs: dict[Key, dict[str, JobRun]] = {}
         self._gone: OrderedDict[tuple[str, str, str], str] = OrderedDict()
         """The uids of the Jobs that have gone lately, by owner, namespace and name."""
+        self._unseen: set[Key] = set()
+        """The Jobs that only an answer has shown: a list may be older than they are."""
 
     def enrol(self, metadata: Metadata, store: Store[Any]) -> ClusterMember:
         key = (metadata.namespace, metadata.name)
@@ -55,12 +57,19 @@ class ClusterRoster(Roster[Key, ClusterMember]):
         known = self._runs.get((run.namespace, run.kronjob), {}).get(run.name)
         if run.uid not in gone and (known is None or known.uid != run.uid):
             self.put_run(run)
+            self._unseen.add((run.namespace, run.name))
+
+    def put_found(self, run: JobRun) -> None:
+        """An answer shows a Job that no watch had shown. It may have, meanwhile."""
+        if self._gone.get(_lock(run)) != run.uid:
+            self.put_made(run, frozenset())
 
     def put_run(self, run: JobRun) -> ClusterMember | None:
         """A Job is new or has changed. Returns the member that it belongs to, if that is known."""
         if not _reads(run.period):
             return None  # not of a KronJob, whatever its labels say
         self._runs.setdefault((run.namespace, run.kronjob), {})[run.name] = run
+        self._unseen.discard((run.namespace, run.name))
         owner = self._owner(run)
         for pending in owner.pending if owner is not None else ():
             if pending.period == run.period:
@@ -89,6 +98,7 @@ class ClusterRoster(Roster[Key, ClusterMember]):
         if run is None or run.uid != gone.uid:
             return None  # not known, or a later Job has its name
         del runs[gone.name]
+        self._unseen.discard((gone.namespace, gone.name))
         if run.period:
             self._gone[_lock(run)] = run.uid
             if len(self._gone) > _MOST_REMEMBERED:
@@ -107,6 +117,7 @@ class ClusterRoster(Roster[Key, ClusterMember]):
             if namespace in (None, of_namespace)
             for run in runs.values()
             if (of_namespace, run.name) not in names
+            and (of_namespace, run.name) not in self._unseen
         ]
         owners = {self.drop_run(run) for run in gone}
         return [owner for owner in owners if owner is not None]

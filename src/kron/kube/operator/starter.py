@@ -168,13 +168,15 @@ class JobStarter:
         while active := [run for run in member.active_runs() if run.uid in replaced]:
             left_s = until_s - loop.time()
             if pending.given_up:
-                self._outcomes.ended(pending, *pending.given_up)
+                if not await self._may_exist(pending):
+                    self._outcomes.ended(pending, *pending.given_up)
                 return False
             if left_s <= 0:
                 waited = format_duration(self._replace_timeout_s * SECOND_NS)
                 name = active[0].name
                 message = f"the Job {name} was to be replaced and still exists after {waited}"
-                self._outcomes.failed(pending, Trouble("NotReplaced", message))
+                if not await self._may_exist(pending):
+                    self._outcomes.failed(pending, Trouble("NotReplaced", message))
                 return False
             present = [run for run in active if run.uid not in deleted and member.has_stored(run)]
             if not present:
@@ -229,7 +231,7 @@ class JobStarter:
                     return
                 verdict = Verdict.AGAIN  # it is gone again
             if verdict is Verdict.NEVER:
-                if not (pending.is_doubtful and await self._take_existing(pending)):
+                if not await self._may_exist(pending):
                     self._outcomes.failed(pending, Trouble(reason_word(error), str(error)))
                 return
             if error is not NOT_ASKED_FOR and announced != pending.generation:
@@ -276,7 +278,7 @@ class JobStarter:
 
     async def _take_existing(self, pending: PendingJob) -> bool:
         """A Job of that name exists: ours or another's. False: it is gone by now."""
-        run = await self._fences.look(pending.member, pending.intent)
+        run = await self._fences.look(pending.member, pending.job_name)
         if run is not None:
             self._take(pending, run)
         return run is not None
@@ -295,12 +297,17 @@ class JobStarter:
     async def _give_up(self, pending: PendingJob, error: ApiError) -> None:
         """Try no more: the period ends, once it is certain that no Job exists."""
         outcome, reason = pending.given_up or (Outcome.MISSED, f"{LATE}: {error}")
+        if not await self._may_exist(pending):
+            self._outcomes.ended(pending, outcome, reason)
+
+    async def _may_exist(self, pending: PendingJob) -> bool:
+        """Whether its Job exists after all, and was taken. False: it never will."""
         if pending.is_doubtful:
             run = await self._fences.put_up(pending.member, pending.intent)
             if run is not None:
                 self._take(pending, run)
-                return
-        self._outcomes.ended(pending, outcome, reason)
+                return True
+        return False
 
     async def _pause(self, pending: PendingJob, delay_s: float) -> bool:
         """Wait until the next try; False: no further try is made."""

@@ -66,8 +66,13 @@ class StatusWriter:
         self._work = asyncio.Event()
         self._timers: dict[ClusterMember, asyncio.TimerHandle] = {}
 
+    def urgent(self) -> int:
+        """How many statuses are to be written now."""
+        return len(self._dirty.keys() | self._busy)
+
     def waiting(self) -> int:
-        return len(self._dirty) + len(self._busy)
+        """How many statuses are to be written, now or in a moment."""
+        return len(self._dirty.keys() | self._busy | self._timers.keys())
 
     def changed(self, job: ClusterMember, *, is_proven: bool = False) -> None:
         """The store of `kron.runtime`: its ledger has changed."""
@@ -131,6 +136,9 @@ class StatusWriter:
         """Write everything that waits for something: another replica leads next."""
         for member in [*self._kept]:
             self.release(member)
+        for member in [*self._timers]:
+            self._timers.pop(member).cancel()
+            self.touch(member)
         self._lose_patience()
 
     async def run(self) -> None:

@@ -26,7 +26,7 @@ from kron.engine.survey import chosen_between
 from kron.kube.api_object import Object
 from kron.kube.client.client import Client
 from kron.kube.client.election import Predecessor
-from kron.kube.client.errors import ApiError, is_gone, retry_delay_s
+from kron.kube.client.errors import ApiError, is_gone, malformed, retry_delay_s
 from kron.kube.client.reflector import Reflector
 from kron.kube.client.resources import KRONJOBS
 from kron.kube.operator.enrolment import ClusterEnrolment
@@ -35,12 +35,13 @@ from kron.kube.operator.handover import Handover
 from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.roster import ClusterRoster
 from kron.kube.operator.settings import OperatorSettings
+from kron.kube.resource.kronjob import read_metadata
 from kron.kube.resource.run import job_name
 from kron.logs.event import Level
 from kron.logs.journal import Journal
 from kron.waking.clock import Clock
 
-AT_ONCE = 100
+BATCH = 100
 """How many members are taken up before requests, the lease and the watches get their turn."""
 MOST_BEHIND_S = 1.0
 """How long the watches may take to show what the last leader knew. Then everything is read."""
@@ -83,10 +84,17 @@ class Takeover:
         self._reading: set[ClusterMember] = set()
         self._group: asyncio.TaskGroup | None = None
         self._predecessor: Predecessor | None = None
+        self._dead_s = settings.dead_s
+        self._dead_at_s = 0.0
+        """When, by the loop's clock, no request of the last leader can arrive any more."""
+        self._is_taken = False
+        """Whether every namespace was gone through."""
 
     async def begin(self, group: asyncio.TaskGroup, predecessor: Predecessor | None) -> None:
         """Find out how much is known. Everything else goes on in this group of tasks."""
         self._group, self._predecessor = group, predecessor
+        self._dead_at_s = asyncio.get_running_loop().time() + self._dead_s
+        self._is_taken = False
         if predecessor is None:
             self._sure.update(self._namespaces)  # nobody has done anything yet
         elif predecessor.handover is not None:
@@ -96,6 +104,11 @@ class Takeover:
         self._group = None
         self._sure.clear()
         self._reading.clear()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether this leader knows as much as the one before."""
+        return self._is_taken and not self._reading
 
     @property
     def awake_since_s(self) -> int | None:
@@ -111,6 +124,7 @@ class Takeover:
         async with asyncio.TaskGroup() as group:
             for namespace in self._namespaces:
                 group.create_task(self._take_all(namespace))
+        self._is_taken = True
 
     def take(self, member: ClusterMember, now_ns: int) -> None:
         """Take a member up, now or as soon as enough is known of it."""
@@ -144,10 +158,10 @@ class Takeover:
         members = [m for m in self._roster if namespace in (None, m.metadata.namespace)]
         members.sort(key=lambda member: member.stored.next_chosen_s or 0)
         for number, member in enumerate(members):
-            if number % AT_ONCE == 0:
+            if number % BATCH == 0:
                 await asyncio.sleep(0)
             is_left = not member.is_ours and self._roster.get(member.key) is member
-            if is_left and self._may_act():
+            if is_left and self._enrolment.takes_up and self._may_act():
                 self.take(member, self._clock.now_ns())
         self._enrolment.wake.set()
 
@@ -156,7 +170,8 @@ class Takeover:
         reflectors = [each for each in self._reflectors if each.namespace == namespace]
         for tries in count():
             try:
-                await asyncio.gather(*(reflector.refresh() for reflector in reflectors))
+                for reflector in reflectors:
+                    await reflector.refresh()
                 return
             except ApiError as error:
                 if not tries:
@@ -173,14 +188,16 @@ class Takeover:
             fenced: set[int] = set()
             now_ns = self._clock.now_ns()
             while ends := self._open_ends(member, now_ns // SECOND_NS, fenced):
-                for intent in ends:
-                    run = await self._fences.put_up(member, intent)
-                    fenced.add(intent.nominal_s)
-                    if run is not None:
-                        self._roster.put_run(run)
+                found = await asyncio.gather(
+                    *(self._fences.put_up(member, intent, self._dead_at_s) for intent in ends)
+                )
+                fenced.update(intent.nominal_s for intent in ends)
+                for run in filter(None, found):
+                    self._roster.put_found(run)
                 now_ns = self._clock.now_ns()
             # The same look at the clock, and nothing waits in between: nothing else ends now.
-            if not member.is_ours and not member.is_gone and self._may_act():
+            is_left = not member.is_ours and not member.is_gone
+            if is_left and self._enrolment.takes_up and self._may_act():
                 self._enrolment.take_up(member, now_ns)
                 self._enrolment.wake.set()
         except NotLeadingError:
@@ -192,6 +209,9 @@ class Takeover:
         for tries in count():
             try:
                 seen = await self._client.get(KRONJOBS, *member.key)
+                found = read_metadata(seen)
+                if (found.namespace, found.name) != member.key:
+                    raise malformed("get kronjobs", "the answer is not what was asked for")
             except ApiError as error:
                 if is_gone(error):
                     return False  # the watch will show it
@@ -206,10 +226,14 @@ class Takeover:
     async def _look_for_jobs(self, member: ClusterMember) -> None:
         """Find the Jobs that the last leader made, and that no watch has shown yet."""
         for intent in self._recent(member, self._clock.now_ns() // SECOND_NS):
-            if job_name(member.metadata.name, intent.period) not in member.runs:
-                run = await self._fences.look(member, intent)
-                if run is not None and not run.is_fence:
-                    self._roster.put_run(run)
+            await self._look_for_job(member, job_name(member.metadata.name, intent.period))
+        for run in member.stored.active:
+            await self._look_for_job(member, run.name)
+
+    async def _look_for_job(self, member: ClusterMember, name: str) -> None:
+        run = None if name in member.runs else await self._fences.look(member, name)
+        if run is not None and not run.is_fence:
+            self._roster.put_found(run)
 
     def _recent(self, member: ClusterMember, now_s: int) -> list[Intent]:
         """The periods that the last leader dealt with last."""
@@ -222,9 +246,13 @@ class Takeover:
     def _asked_for(self, member: ClusterMember, now_s: int) -> list[Intent]:
         """The periods for which a request of the last leader may still arrive."""
         last = self._predecessor
-        if last is None or last.handover is not None or last.silent_s > self._arrives_s:
+        if last is None or last.silent_s > self._arrives_s:
             return []
-        return self._recent(member, now_s)
+        recent = self._recent(member, now_s)
+        if last.handover is None:
+            return recent
+        named = member.stored.unanswered_s  # of all others, the last leader had the answers
+        return [intent for intent in recent if intent.nominal_s in named]
 
     def _open_ends(
         self, member: ClusterMember, now_s: int, fenced: AbstractSet[int] = frozenset()

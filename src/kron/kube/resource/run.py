@@ -146,7 +146,10 @@ def read_run(job_object: Object) -> JobRun:
             ended_s = instant_s(condition, "lastTransitionTime")
     is_finished = complete is not None or failed is not None
     is_manual = text(annotations, _MANUAL) == "true"
-    is_fence = text(annotations, _FENCE) == "true"
+    owner_uid = _owner_uid(metadata)
+    spec = member(job_object, "spec")
+    is_idle = spec.get("suspend") is True or spec.get("parallelism") == 0
+    is_fence = text(annotations, _FENCE) == "true" and bool(owner_uid) and is_idle
     period = "" if is_manual else text(annotations, PERIOD_ID)
     created_s = instant_s(metadata, "creationTimestamp") or 0
     is_deleting = bool(text(metadata, "deletionTimestamp"))
@@ -154,7 +157,7 @@ def read_run(job_object: Object) -> JobRun:
         namespace=text(metadata, "namespace"),
         name=text(metadata, "name"),
         uid=text(metadata, "uid"),
-        owner_uid=_owner_uid(metadata),
+        owner_uid=owner_uid,
         kronjob=text(labels, NAME_LABEL),
         period=period,
         is_finished=is_finished,
@@ -232,10 +235,14 @@ def _job(
 def _metadata(template: Object, labels: dict[str, str], annotations: dict[str, str]) -> Object:
     """The template's metadata with ours, which wins: a Job must not misstate its period."""
     metadata = member(template, "metadata")
+    theirs = member(metadata, "annotations")
     return {
         **metadata,
         "labels": {**member(metadata, "labels"), **labels},
-        "annotations": {**member(metadata, "annotations"), **annotations},
+        "annotations": {
+            **{name: value for name, value in theirs.items() if name != _FENCE},
+            **annotations,
+        },
     }
 
 

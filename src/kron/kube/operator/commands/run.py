@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError, Namespace
 
-from kron.console.parser import Parser, add_log_options, whole_seconds
+from kron.console.parser import Parser, UsageError, add_log_options, whole_seconds
 from kron.console.terminal import Terminal
-from kron.core.errors import quoted
+from kron.core.errors import Code, quoted
 from kron.kube.extra import check_extra
 from kron.kube.operator.settings import (
     DEFAULT_HTTP,
@@ -194,11 +194,15 @@ def _peer_address(chosen: str | None, http: tuple[str, int] | None) -> str:
     import os
 
     if chosen is not None:
+        if chosen and http is None:
+            message = "--peer-address needs a port to listen on, and --http is ''"
+            raise UsageError(Code.VALUE_UNKNOWN, message, fix="give --http HOST:PORT as well")
         return chosen
     host = os.environ.get("POD_IP", "")
-    if not host or http is None:
-        return ""
-    return f"[{host}]:{http[1]}" if ":" in host else f"{host}:{http[1]}"
+    is_six = ":" in host
+    if not host or http is None or http[0] not in (host, "::" if is_six else "0.0.0.0"):  # noqa: S104
+        return ""  # nobody listens there
+    return f"[{host}]:{http[1]}" if is_six else f"{host}:{http[1]}"
 
 
 def _peer(text: str) -> str:
