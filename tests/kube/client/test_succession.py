@@ -169,6 +169,46 @@ def test_a_process_that_is_started_again_takes_up_its_own_lease() -> None:
     run(test())
 
 
+def test_of_two_processes_with_one_identity_one_leads_and_the_other_says_so() -> None:
+    async def test() -> None:
+        server, clock = LeaseServer(), FakeClock(NOW)
+        async with server, server.client() as client:
+            one = Replica(client, "same", clock, retry_s=0.02)
+            await until(lambda: one.predecessors == [None])
+            two = Replica(client, "same", clock, retry_s=0.02)
+            two.election._holder = Holder("same", "same-2", "same:81")
+            await until(lambda: bool(two.predecessors))
+            await until(lambda: not one.election.may_act())
+            await asyncio.sleep(0.2)
+            assert two.election.may_act()
+            assert not one.election.may_act()
+            assert any("another process has the identity same" in said for said in one.troubles)
+            await one.stop()
+            assert server.holder == "same", "it gives back only what is its own"
+            await two.stop()
+            assert server.holder == ""
+
+    run(test())
+
+
+def test_a_trouble_counts_when_it_has_lasted_as_long_as_a_lease() -> None:
+    async def test() -> None:
+        server, clock = LeaseServer(), FakeClock(NOW)
+        server.is_gone = True
+        async with server, server.client() as client:
+            one = Replica(client, "one", clock, retry_s=0.02)
+            await until(lambda: bool(one.troubles))
+            assert one.election.trouble == ""
+            clock.advance(16)
+            assert "HTTP 503" in one.election.trouble
+            server.is_gone = False
+            await until(lambda: bool(one.predecessors))
+            assert one.election.trouble == ""
+            await one.stop()
+
+    run(test())
+
+
 @pytest.mark.parametrize(
     "annotation",
     ["", "{", "[]", '{"kronjobs":{}}', '{"at":"2026-03-01T00:00:00.000001Z"}', "\ud800"],

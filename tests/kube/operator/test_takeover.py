@@ -291,3 +291,21 @@ def test_a_fence_is_kept_while_it_has_pods() -> None:
         await replica.stop()
 
     play(test)
+
+
+def test_a_doubt_is_not_prolonged_by_every_takeover() -> None:
+    """Nobody has asked for the Job since its deadline, whoever leads."""
+
+    async def test(server: Server) -> None:
+        status = {"unanswered": [THIS_MINUTE, "2026-11-16T11:00:00Z"]}
+        server.put("kronjobs", kronjob("a") | {"status": status})
+        replica = Replica(server)
+        await replica.start()
+        await until(lambda: replica.member("a").is_ours)
+        assert [*replica.member("a").doubts] == [from_text(THIS_MINUTE)]
+        await asyncio.sleep(DEAD_S + 5)
+        assert not replica.member("a").doubts
+        await until(lambda: "unanswered" not in server.status("a"))
+        await replica.stop()
+
+    play(test)

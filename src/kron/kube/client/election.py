@@ -5,8 +5,9 @@ may act until `deadline_s` after the last successful renewal, counted from befor
 Another replica takes over when it has seen the lease unchanged for `duration_s`, which is longer,
 or when it is certain that the process of the holder is dead (`vigil`). So two act at once only if a
 clock is badly wrong or a living process looks dead, and then until the first one renews. The times
-in a lease decide nothing of that, because the clocks of other machines may be wrong. The identity
-must be unique to one process at a time: a lease with our identity counts as our own.
+in a lease decide nothing of that, because the clocks of other machines may be wrong. A lease with
+our identity counts as our own once, for a process that was started again: of two processes that
+have the same identity at a time, the later one leads.
 """
 
 from __future__ import annotations
@@ -91,6 +92,9 @@ class Election:
         self._vigil = vigil
         self._trouble = ""
         """Why the lease cannot be read or written at present, or ''."""
+        self._trouble_since_ns = 0
+        self._has_held = False
+        """Whether this process has held the lease."""
         self._held_until_ns: int | None = None
         self._lease: Lease | None = None
         """The lease as last written or read; None: read it first."""
@@ -119,6 +123,12 @@ class Election:
     def may_act(self) -> bool:
         """Whether the lease is ours now. Ask before every write."""
         return self._left_s() > 0
+
+    @property
+    def trouble(self) -> str:
+        """Why this replica could not lead for as long as a lease lasts; '' if it could."""
+        lasts_s = (self._clock.boot_ns() - self._trouble_since_ns) / SECOND_NS
+        return self._trouble if lasts_s >= self._duration_s and not self.may_act() else ""
 
     async def run(self, lead: Lead) -> None:
         """Wait for the lease and run `lead` while we hold it, again and again.
@@ -242,6 +252,8 @@ class Election:
             self._lease = None
             trouble = str(error) or "no answer in time"
         before, self._trouble = self._trouble, trouble
+        if trouble and not before:
+            self._trouble_since_ns = self._clock.boot_ns()
         if trouble and trouble != before:  # once, although the lease is tried every second
             self._observe_trouble(trouble)
         return is_ours
@@ -251,6 +263,11 @@ class Election:
         # The holder of a lease that was deleted still acts.
         known = lease or self._others
         is_lost = self._held_until_ns is not None and known is not None and not self._is_own(known)
+        if is_lost and known is not None and known.holder == self._holder.identity:
+            self._observe_trouble(
+                f"another process has the identity {self._holder.identity}, and leads: "
+                "give each replica an identity of its own (--identity)"
+            )
         if is_lost or (known is not None and not self._is_free(known)):
             self._held_until_ns = None
             self._may_hold = False
@@ -274,6 +291,7 @@ class Election:
         self._lease = written
         self._seen = self._others = None
         self._dead = ""
+        self._has_held = True
         self._held_until_ns = began_ns + round(self._deadline_s * SECOND_NS)
         return True
 
@@ -291,7 +309,10 @@ class Election:
         return lease
 
     def _is_own(self, lease: Lease) -> bool:
-        return lease.holder == self._holder.identity
+        """Whether this process holds it, or did before it was started again."""
+        if lease.holder != self._holder.identity:
+            return False
+        return lease.instance == self._holder.instance or not (self._has_held and lease.instance)
 
     def _is_free(self, lease: Lease) -> bool:
         """Whether we may take the lease: it is ours, has no living holder, or we saw it run out."""

@@ -11,12 +11,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from kron.core.decision import decide_at
+from kron.core.duration import SECOND_NS
+from kron.engine.step import latest_start_s
 from kron.kube.operator.member import ClusterMember
 from kron.kube.operator.settings import OperatorSettings
+from kron.waking.clock import Clock
+
+_CLOCKS_DIFFER_S = 60
 
 
 class Doubts:
-    def __init__(self, settings: OperatorSettings, over: Callable[[ClusterMember], None]) -> None:
+    def __init__(
+        self, settings: OperatorSettings, clock: Clock, over: Callable[[ClusterMember], None]
+    ) -> None:
+        self._clock = clock
+        self._slack_s = settings.slack_s
         self._over = over
         """Called when a doubt about a member is over: a Job that it kept may be deleted."""
         self._dead_s = settings.dead_s
@@ -47,9 +57,17 @@ class Doubts:
         self._add(member, nominal_s, asyncio.get_running_loop().time() + self._dead_s)
 
     def taken_up(self, member: ClusterMember) -> None:
-        """This leader looks after the member from now on, and goes by its stored status."""
-        for nominal_s in member.stored.unanswered_s:
-            self._add(member, nominal_s, self._dead_at_s)
+        """This leader looks after the member from now on, and goes by its stored status.
+
+        Nobody asks for a Job after its deadline, so not every takeover prolongs a doubt.
+        """
+        job, now_s = member.job, self._clock.now_ns() // SECOND_NS
+        for nominal_s in member.stored.unanswered_s if job is not None else ():
+            assert job is not None
+            chosen_s = decide_at(job.schedule, job.identity, nominal_s).chosen_s or nominal_s
+            asked_until_s = latest_start_s(job.schedule, chosen_s, self._slack_s)
+            if now_s <= asked_until_s + self._dead_s + _CLOCKS_DIFFER_S:
+                self._add(member, nominal_s, self._dead_at_s)
 
     def executed(self, member: ClusterMember, nominal_s: int) -> None:
         """The Job of a period exists. A leader that died may have asked for it as well, whatever

@@ -102,7 +102,7 @@ class Operator:
         self._events = events = EventSender(
             client, metrics, clock, may_act, statuses.is_idle, identity=settings.identity
         )
-        self._doubts = doubts = Doubts(settings, self._doubt_is_over)
+        self._doubts = doubts = Doubts(settings, clock, self._doubt_is_over)
         self._fences = fences = Fences(client, may_act, settings)
         outcomes = Outcomes(roster, statuses, events, journal, metrics, clock, doubts)
         self._starter = starter = JobStarter(
@@ -172,7 +172,7 @@ class Operator:
 
     def why_not_ready(self) -> str:
         """Why this replica could not lead, or not for long; '' if it could."""
-        return self._why_unread() or self._why_not_lead()
+        return self._why_unread() or self._why_not_lead() or self._election.trouble
 
     def _why_unread(self) -> str:
         """Why nothing is known of any namespace; '' if everything is known of one at least."""

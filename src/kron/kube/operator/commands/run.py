@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentTypeError, Namespace
 
 from kron.console.parser import Parser, UsageError, add_log_options, whole_seconds
@@ -52,6 +53,7 @@ def add_arguments(parser: Parser) -> None:
     where.add_argument(
         "--namespace",
         action="append",
+        type=_namespace,
         default=[],
         metavar="NAME",
         help="look after this namespace only; repeatable; default: all",
@@ -207,6 +209,13 @@ def _peer_address(chosen: str | None, http: tuple[str, int] | None) -> str:
 
 def _peer(text: str) -> str:
     _address(text)
+    return text
+
+
+def _namespace(text: str) -> str:
+    if not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", text):
+        rule = "a namespace has up to 63 small letters, digits and hyphens"
+        raise ArgumentTypeError(f"{quoted(text)} is not the name of a namespace: {rule}")
     return text
 
 
