@@ -37,21 +37,31 @@ def relay(cluster: ControlPlane, tmp_path: Path) -> Iterator[Relay]:
 
 @pytest.fixture
 def delayed(
-    cluster: ControlPlane, namespace: str, relay: Relay, tmp_path: Path
+    cluster: ControlPlane, namespace: str, kronjobs: KronJobs, relay: Relay, tmp_path: Path
 ) -> Iterator[Operator]:
-    """An operator whose requests go through the relay; it leads."""
+    """An operator whose requests go through the relay; it leads, and has many connections open.
+
+    A request that finds none free opens another, which nothing holds back.
+    """
     account = Account(cluster, namespace)
     kubeconfig = relay.kubeconfig({"token": account.token()}, f"{namespace}.relay.kubeconfig")
     with Operator(cluster, namespace, tmp_path, kubeconfig=kubeconfig) as made:
         made.start(*PATIENT)
         made.wait_until_leading()
+        made.pause()
+        others = [f"other-{number}" for number in range(12)]
+        for name in others:
+            kronjobs.make(name, "0 0 29 2 *")
+        made.resume()  # it hears of all of them at once
+        for name in others:
+            kronjobs.wait_for_condition(name, "Ready")
         yield made
 
 
 def hold_at(relay: Relay, at_s: int, seconds: float = HELD_S) -> None:
     """Hold back what the operator sends in that second, on connections that it has open."""
-    wait_until(at_s - 0.5)
-    relay.hold(seconds)
+    wait_until(at_s - 1.2)
+    relay.hold(seconds + 1.2)
 
 
 def answers(cluster: ControlPlane, kronjobs: KronJobs, name: str, period: str) -> list[int]:
