@@ -228,7 +228,7 @@ def test_none_is_missed_when_leaders_hand_over(
     cluster: ControlPlane, namespace: str, kronjobs: KronJobs, tmp_path: Path
 ) -> None:
     """A rolling update under load, with the default policy: ten runs are due each second."""
-    handovers = 4 if SOAK == 1 else 10
+    handovers = 3 if SOAK == 1 else 10
     lasts_s = 6 * handovers
     with replicas(cluster, namespace, tmp_path, handovers + 2) as made:
         start(made[:2])
