@@ -86,7 +86,7 @@ class Election:
         self._observe = observe
         self._observe_trouble = observe_trouble
         self._why_not = why_not
-        """Why this replica must not lead, whoever does; '' if it may."""
+        """Returns why this replica must not lead; '' if it may."""
         self._handover = handover
         """What is left for the next leader, once `lead` has ended."""
         self._vigil = vigil

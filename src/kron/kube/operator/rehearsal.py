@@ -1,9 +1,9 @@
 """The rehearsal: asks the API server whether it would take the Job of a new generation of a spec.
 
-A dry run creates nothing. A refusal of the template is said at once, in the condition Ready and in
-an Event, and not only when the first period is due. It is no reason to start nothing: webhooks and
-policies change, so periods are tried all the same. An answer that is not about the template (no
-right, no quota, no answer, a webhook that cannot do dry runs) says nothing.
+A dry run creates nothing. If the API server refuses the template, the condition Ready and an Event
+report it at once, and not only when the first period is due. It is no reason to start nothing:
+webhooks and policies change, so periods are tried all the same. An answer that is not about the
+template (no right, no quota, no answer, a webhook that cannot do dry runs) says nothing.
 
 It is never urgent. Jobs that are due come first, then statuses; but a status that would say Ready
 waits for the answer for a moment, as long as few are edited at a time.
