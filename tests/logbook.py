@@ -19,11 +19,18 @@ PATIENCE_S = 30.0
 T = TypeVar("T")
 
 
-def wait_for(look: Callable[[], T | None], what: str, patience_s: float = PATIENCE_S) -> T:
-    """Look again and again until there is something that is true."""
+def wait_for(
+    look: Callable[[], T | None],
+    what: str,
+    patience_s: float = PATIENCE_S,
+    instead: Callable[[], object] | None = None,
+) -> T:
+    """Look again and again until there is something that is true; `instead`: what is there else."""
     deadline_s = time.monotonic() + patience_s
     while not (found := look()):
-        assert time.monotonic() < deadline_s, f"{what}: not within {patience_s} s"
+        if time.monotonic() >= deadline_s:
+            there = f", but {instead()}" if instead else ""
+            raise AssertionError(f"{what}: not within {patience_s} s{there}")
         time.sleep(0.01)
     return found
 
@@ -38,7 +45,8 @@ class Logbook:
         if not self.log.exists():
             return []
         found = [record for _, record in read(self._lines())]
-        assert all(isinstance(record, Record) for record in found), found
+        problems = [record for record in found if not isinstance(record, Record)]
+        assert problems == [], problems
         return [record for record in found if isinstance(record, Record)]
 
     def events(self, event: str, name: str | None = None) -> list[Record]:

@@ -154,7 +154,11 @@ class KronJobs:
             status = self.status(name)
             return status if all(status.get(key) == wanted[key] for key in wanted) else None
 
-        return wait_for(look, f"{name} has status {wanted}", patience_s)
+        def instead() -> Object:
+            status = self.status(name)
+            return {key: status.get(key) for key in wanted}
+
+        return wait_for(look, f"{name} has status {wanted}", patience_s, instead)
 
     def wait_for_condition(
         self, name: str, kind: str, status: bool = True, patience_s: float = PATIENCE_S

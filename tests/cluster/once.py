@@ -81,14 +81,14 @@ def all_executed_once(
         for job in kronjobs.jobs()
         if job["metadata"]["ownerReferences"][0]["name"] in periods
     }
-    assert there == wanted
+    assert there == wanted, (there, wanted)
     made = Counter(
         request.name
         for request in _creations(cluster, kronjobs)
         if request.code == HTTPStatus.CREATED and request.name in wanted
     )
     assert set(made.values()) <= {1}, made
-    assert was_killed or set(made) == set(wanted)
+    assert was_killed or set(made) == set(wanted), (made, wanted)
 
 
 def drop_half_line(cluster: ControlPlane) -> None:

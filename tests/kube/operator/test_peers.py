@@ -160,6 +160,23 @@ def test_a_host_that_cannot_be_reached_proves_nothing() -> None:
     run(test())
 
 
+def test_one_that_left_before_the_answer_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    """As after a freeze. aiohttp would write a traceback into the log of the operator."""
+
+    async def frozen(request: web.Request) -> web.StreamResponse:
+        assert request.transport is not None
+        request.transport.abort()
+        return await leader("one")(request)
+
+    async def test() -> None:
+        [port] = free_ports(1)
+        async with serving(frozen, port):
+            assert not await is_certain(port)
+
+    run(test())
+    assert caplog.messages == []
+
+
 def test_connections_are_bounded_and_one_that_ends_makes_room() -> None:
     async def test() -> None:
         [port] = free_ports(1)

@@ -55,6 +55,8 @@ class Peers:
             await answer.prepare(request)
             await answer.write(dumps({"instance": self._instance}).encode() + b"\n")
             await self._wait_until_it_follows()
+        except ConnectionResetError:
+            pass  # it left before the answer, as after a freeze of this process
         finally:
             self._connected -= 1
         return answer
