@@ -82,13 +82,11 @@ def all_executed_once(
         if job["metadata"]["ownerReferences"][0]["name"] in periods
     }
     assert there == wanted, (there, wanted)
-    made = Counter(
-        request.name
-        for request in _creations(cluster, kronjobs)
-        if request.code == HTTPStatus.CREATED and request.name in wanted
-    )
+    asked = [request for request in _creations(cluster, kronjobs) if request.name in wanted]
+    made = Counter(request.name for request in asked if request.code == HTTPStatus.CREATED)
     assert set(made.values()) <= {1}, made
-    assert was_killed or set(made) == set(wanted), (made, wanted)
+    # Of one whose client was killed, no answer is logged.
+    assert was_killed or {request.name for request in asked} == set(wanted), (asked, wanted)
 
 
 def drop_half_line(cluster: ControlPlane) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from kron.core.errors import Code, KronError
+from kron.kube.client import session
 from kron.kube.client.access import Access
 from kron.kube.client.client import Client
 from kron.kube.client.credentials import Credential, Credentials, Secret, StoredCredentials
@@ -271,6 +272,25 @@ def test_a_server_that_says_nothing_is_given_up_in_time() -> None:
             assert error.may_have_happened
 
     run(test())
+
+
+def test_after_a_silence_the_other_connections_are_used_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A network that has lost one of them has mostly lost all: each would cost a timeout."""
+
+    async def test(trust_s: float, *, are_kept: bool) -> None:
+        monkeypatch.setattr(session, "_TRUST_S", trust_s)
+        async with FakeServer(otherwise=echo()) as server, server.client() as client:
+            await asyncio.gather(*(client.create(JOBS, "ns", JOB) for _ in range(3)))
+            before = {request.connection for request in server.requests}
+            server.answers.append(stall())
+            await failure(client.create(JOBS, "ns", JOB, timeout_s=0.05))
+            await client.create(JOBS, "ns", JOB)
+            assert (server.requests[-1].connection in before) is are_kept
+
+    run(test(0.0, are_kept=False))
+    run(test(60.0, are_kept=True))
 
 
 def test_a_server_that_is_not_there_has_done_nothing() -> None:

@@ -274,6 +274,9 @@ class Client(AbstractAsyncContextManager["Client"]):
             except aiohttp.ClientConnectorCertificateError:
                 session.is_refused = True  # the cluster may have a new certificate authority
                 raise
+            except asyncio.CancelledError:  # by its timeout
+                session.gave_no_answer()
+                raise
             finally:
                 if not is_answered:
                     self._observe(verb, resource.plural, 0)

@@ -1,8 +1,10 @@
 """Connections to the API server, and the credentials of their requests.
 
 A new session is made when the credentials are no longer fresh or were refused. Connections are
-kept as long as they present and trust the same certificates. A connection whose answer was not
-read to its end is reset, so that the host sends nothing more of its request.
+kept as long as they present and trust the same certificates, and as long as requests are answered:
+where one is not, the idle ones may lead nowhere as well, and each would cost a timeout. A
+connection whose answer was not read to its end is reset, so that the host sends nothing more of its
+request.
 """
 
 from __future__ import annotations
@@ -23,6 +25,11 @@ UNBOUNDED = aiohttp.ClientTimeout(total=None)
 """asyncio.timeout bounds each request as a whole instead."""
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 """SO_LINGER for no time: the kernel drops what it has not sent, and sends a reset."""
+_TRUST_S = 5.0
+"""So old must connections be to be given up for want of an answer. New ones do not help a server
+that is slow."""
+_MOST_RETIRED = 8
+"""Requests and watches go on on connections that were given up. More of them are closed."""
 
 
 class _Response(aiohttp.ClientResponse):
@@ -56,11 +63,13 @@ class Session:
     def __init__(
         self,
         connections: aiohttp.ClientSession,
+        opened_s: float,
         credential: Credential,
         authority: bytes,
         user_agent: str,
     ) -> None:
         self.connections = connections
+        self.opened_s = opened_s
         self.credential = credential
         self.authority = authority
         """The certificates that the connections trust."""
@@ -69,6 +78,12 @@ class Session:
             self.headers["Authorization"] = f"Bearer {credential.token}"
         self.is_refused = False
         """Whether the server refused it, or we refused the server: it is not used again."""
+        self.is_silent = False
+        """Whether a request got no answer: its connections are not used again."""
+
+    def gave_no_answer(self) -> None:
+        """A request was given up."""
+        self.is_silent = _now_s() - self.opened_s >= _TRUST_S
 
 
 class Sessions:
@@ -113,24 +128,31 @@ class Sessions:
             task.exception()  # if no request is waiting any more, asyncio would complain
 
     def _is_good(self, session: Session) -> bool:
-        return not session.is_refused and self._access.credentials.is_fresh(session.credential)
+        is_used = not session.is_refused and not session.is_silent
+        return is_used and self._access.credentials.is_fresh(session.credential)
 
     async def _next(self, last: Session | None) -> Session:
         credential = await self._access.credentials.read()
         authority = self._access.authority.read()
         if (
             last is not None
+            and not last.is_silent
             and authority == last.authority
             and credential.has_same_certificate(last.credential)
         ):
-            return Session(last.connections, credential, authority, self._user_agent)
+            return Session(
+                last.connections, last.opened_s, credential, authority, self._user_agent
+            )
         context = self._access.ssl_context(credential)
-        # Current requests continue with the old certificate; connections before that are closed.
-        while self._retired:
-            await self._retired.pop().close()
         if last is not None:
             self._retired.append(last.connections)
-        return Session(_connections(context), credential, authority, self._user_agent)
+        while len(self._retired) > _MOST_RETIRED:
+            await self._retired.pop(0).close()
+        return Session(_connections(context), _now_s(), credential, authority, self._user_agent)
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _connections(context: ssl.SSLContext | None) -> aiohttp.ClientSession:
