@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,16 @@ class Request(Frozen):
     """Of a Job that is created: the kind, name and uid of its owners, `KronJob/nightly/1234...`."""
     body: str
     """What was sent, as JSON, if it is logged: Jobs created or deleted, a KronJob's status."""
+
+    @property
+    def is_made(self) -> bool:
+        """Whether the server answered that the object is created."""
+        return self.code == HTTPStatus.CREATED
+
+    @property
+    def may_be_made(self) -> bool:
+        """Whether nobody got an answer: the server was killed meanwhile, or the client was."""
+        return self.code in (0, HTTPStatus.GATEWAY_TIMEOUT)
 
     @property
     def is_write(self) -> bool:

@@ -30,7 +30,7 @@ class Verdict:
         self.created: Counter[str] = Counter()
         """How often a Job of this name was created."""
         self.unanswered: set[str] = set()
-        """The Jobs of these names may have been created: the API server was killed at it."""
+        """The Jobs of these names may have been created: one side was killed before the answer."""
         self.outcomes: dict[Period, set[str]] = defaultdict(set)
         """The outcomes that the stored statuses have told of each period."""
         for request in requests:
@@ -38,9 +38,9 @@ class Verdict:
                 continue
             is_fence = '"kron.io/fence"' in request.body
             if (request.resource, request.verb) == ("jobs", "create") and not is_fence:
-                if request.code == 201:
+                if request.is_made:
                     self.created[request.name] += 1
-                if request.code == 0:
+                if request.may_be_made:
                     self.unanswered.add(request.name)
             if request.subresource == "status" and request.code == 200 and request.body:
                 self._see(request.name, json.loads(request.body).get("status", {}))
@@ -52,7 +52,7 @@ class Verdict:
     def ran(self, name: str, period: str) -> bool:
         """Whether this period's Job was created.
 
-        What the API server was killed at was, if a status that it stored later says so.
+        What got no answer was, if a status that was stored later says so.
         """
         job = job_name(name, period)
         told = self.outcomes.get((name, period), ())

@@ -18,7 +18,7 @@ from kron.logs.record import Record
 from tests.cluster.account import Account
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kronjobs import KronJobs
-from tests.cluster.once import all_executed_once, creations, executed_once, make_once
+from tests.cluster.once import all_executed_once, executed_once, made_by, make_once
 from tests.cluster.operator import LEASE, Operator, replicas
 from tests.cluster.proxy import LOSE, SILENCE, Proxy
 from tests.logbook import wait_for
@@ -324,8 +324,7 @@ def test_clocks_that_differ_a_little_cost_no_run_when_a_leader_dies(
         for name, period in periods.items():
             kronjobs.wait_for_status(name, lastPeriodID=period, lastOutcome="executed")
         for name, period in periods.items():
-            made = [each for each in creations(cluster, kronjobs, name, period) if each.code == 201]
-            assert len(made) == 1, (name, made)
+            assert len(made_by(cluster, kronjobs, name, period)) == 1, name
 
 
 def faked(shift: str) -> dict[str, str]:
@@ -341,8 +340,8 @@ def faked(shift: str) -> dict[str, str]:
 
 def made_at_s(cluster: ControlPlane, kronjobs: KronJobs, name: str, period: str) -> float:
     """When the API server was asked for the Job of this period and made it."""
-    [made] = (each for each in creations(cluster, kronjobs, name, period) if each.code == 201)
-    return datetime.fromisoformat(made.at).timestamp()
+    [request] = made_by(cluster, kronjobs, name, period)
+    return datetime.fromisoformat(request.at).timestamp()
 
 
 def test_a_leader_whose_lease_cannot_be_renewed_stops_acting_before_another_begins(

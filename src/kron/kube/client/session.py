@@ -140,9 +140,7 @@ class Sessions:
             and authority == last.authority
             and credential.has_same_certificate(last.credential)
         ):
-            return Session(
-                last.connections, last.opened_s, credential, authority, self._user_agent
-            )
+            return Session(last.connections, last.opened_s, credential, authority, self._user_agent)
         context = self._access.ssl_context(credential)
         if last is not None:
             self._retired.append(last.connections)
