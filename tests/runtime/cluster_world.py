@@ -199,7 +199,8 @@ class Replica:
             ServerClock(world.clock),
             world.outlive,
         )
-        operator._election._renew_s = RENEW_S
+        self._election = operator._election
+        self._election._renew_s = RENEW_S
         self.instance = operator.instance
         world.living.add(self.instance)
         self.task = world.loop.create_task(operator.run())
@@ -207,6 +208,7 @@ class Replica:
     def end(self, world: ClusterWorld) -> None:
         """Cut it off, and let what is left of it come to its end unheard."""
         self.line.is_cut = True
+        self._election._held_until_ns = None  # it would wait for answers that never come
         world.living.discard(self.instance)
         self.task.cancel()
         self.task.add_done_callback(lambda _: world.loop.stop())
