@@ -64,7 +64,7 @@ coverage: $(STAMP) ## Run the tests and list the code they do not reach (half as
 	@$(PY) -m pytest -q -n $(WORKERS) --cov --cov-report=term $(ARGS)
 
 # Needs Go. Does nothing if it is built already; builds again for other sources or another Go.
-cluster: $(STAMP) ## Build the control plane for tests/cluster, once, outside the tree (nine minutes)
+cluster: $(STAMP) ## Build the programs for tests/cluster and tests/node, once, outside the tree (12 min)
 	@$(PY) -m tools.cluster
 
 bench: $(STAMP) ## Run the benchmarks

@@ -21,7 +21,8 @@ from hypothesis import HealthCheck, given, is_hypothesis_test, settings
 from hypothesis import strategies as st
 
 from tests.soak import SOAK
-from tools.cluster import UnavailableError, find
+from tools.cache import UnavailableError
+from tools.cluster import CONTROLPLANE
 
 TESTS = Path(__file__).parent
 CLUSTER = TESTS / "cluster"
@@ -97,7 +98,7 @@ settings.load_profile("kron")
 @cache
 def _why_no_cluster() -> str:
     try:
-        find()
+        CONTROLPLANE.find()
     except UnavailableError as error:
         return str(error)
     return ""

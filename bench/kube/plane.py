@@ -15,7 +15,7 @@ from kron.kube.client.access import find_access
 from kron.kube.client.client import Client
 from kron.kube.client.resources import Resource
 from tests.cluster.controlplane import ControlPlane
-from tools.cluster import UnavailableError
+from tools.cache import UnavailableError
 
 Object = dict[str, Any]
 _AT_ONCE = 24

@@ -15,7 +15,8 @@ from tests.cluster.keeper import shared
 from tests.cluster.kronjobs import KronJobs
 from tests.cluster.operator import Operator
 from tests.cluster.rights import grant, kubeconfig_of
-from tools.cluster import UnavailableError, find
+from tools.cache import UnavailableError
+from tools.cluster import CONTROLPLANE
 
 _number = count()
 
@@ -25,7 +26,7 @@ def programs() -> Path:
     """Where the programs of a control plane are. Tests that need them are not even collected
     without, unless somebody has asked for one file by its name."""
     try:
-        return find()
+        return CONTROLPLANE.find()
     except UnavailableError as error:
         pytest.skip(str(error))
 

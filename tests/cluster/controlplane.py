@@ -31,7 +31,7 @@ from tests.cluster.parts import (
 from tests.cluster.ports import free_ports, is_listening
 from tests.cluster.tokens import mint, signing_key
 from tests.logbook import wait_for
-from tools.cluster import find
+from tools.cluster import CONTROLPLANE
 
 ROOT = Path(__file__).parent.parent.parent
 USERS = {
@@ -72,7 +72,7 @@ class ControlPlane:
         `tuned`: the controller manager with the flags of the benchmark's peer, else its defaults
         (20 requests a second for each controller).
         """
-        programs = find()
+        programs = CONTROLPLANE.find()
         for _ in range(_ATTEMPTS):
             shutil.rmtree(directory, ignore_errors=True)
             directory.mkdir(parents=True)

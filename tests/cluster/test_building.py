@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.controlplane import ROOT
-from tools.cluster import OVERRIDE, PROGRAMS, UnavailableError, find
+from tools.cache import UnavailableError
+from tools.cluster import ALL, CONTROLPLANE, HELM, KUBELET
+
+OVERRIDE = CONTROLPLANE.override
 
 GO = """#!{python}
 import os, pathlib, sys
@@ -54,26 +57,34 @@ def make_cluster(directory: Path, **variables: str) -> subprocess.CompletedProce
     )
 
 
-def built(directory: Path) -> list[Path]:
-    return list((directory / "cache").glob("kron/controlplane/*/bin*"))
+def built(directory: Path, module: str = "controlplane") -> list[Path]:
+    """The directories of a module's programs: complete ones and those that are under way."""
+    return list((directory / "cache").glob(f"kron/{module}/*/bin*"))
 
 
-def test_it_builds_four_programs_and_says_which_and_for_how_long(go: Path, tmp_path: Path) -> None:
+def test_it_builds_all_programs_and_says_which_and_for_how_long(go: Path, tmp_path: Path) -> None:
     made = make_cluster(tmp_path)
     assert made.returncode == 0, made.stderr
-    for number, name in enumerate(PROGRAMS, 1):
-        assert f"cluster: [{number}/4] {name} ...\n" in made.stdout
-        assert re.search(rf"^cluster: \[{number}/4\] {name} done in \d+s$", made.stdout, re.M)
-    [directory] = built(tmp_path)
-    assert {program.name for program in directory.iterdir()} == set(PROGRAMS)
-    assert "build -trimpath -ldflags=-s -w -o" in (directory / "etcd").read_text()
+    for programs in ALL:
+        count = len(programs.packages)
+        for number, name in enumerate(programs.packages, 1):
+            step = f"cluster: [{number}/{count}] {name}"
+            assert f"{step} ...\n" in made.stdout
+            assert re.search(rf"^{re.escape(step)} done in \d+s$", made.stdout, re.M)
+        [directory] = built(tmp_path, programs.module.name)
+        assert {program.name for program in directory.iterdir()} == set(programs.packages)
+        for name in programs.packages:
+            assert "build -trimpath -ldflags=-s -w -o" in (directory / name).read_text()
 
 
 def test_it_does_nothing_when_they_are_there(go: Path, tmp_path: Path) -> None:
     make_cluster(tmp_path)
-    [directory] = built(tmp_path)
+    directories = [built(tmp_path, programs.module.name)[0] for programs in ALL]
     again = make_cluster(tmp_path, FAILS="")
-    assert again.stdout == f"cluster: the control plane is built, in {directory}\n"
+    assert again.stdout.splitlines() == [
+        f"cluster: {programs.title} is built, in {directory}"
+        for programs, directory in zip(ALL, directories, strict=True)
+    ]
     assert (again.returncode, again.stderr) == (0, "")
 
 
@@ -91,6 +102,22 @@ def test_a_build_that_fails_leaves_nothing_half_done(go: Path, tmp_path: Path) -
     assert "no space left on device" in failed.stderr
     assert built(tmp_path) == []
     assert make_cluster(tmp_path).returncode == 0
+
+
+def test_what_was_built_before_a_failure_stays(go: Path, tmp_path: Path) -> None:
+    assert make_cluster(tmp_path, FAILS="/kubelet").returncode == 1
+    [directory] = built(tmp_path)
+    assert built(tmp_path, KUBELET.module.name) == built(tmp_path, HELM.module.name) == []
+    again = make_cluster(tmp_path)
+    assert again.stdout.startswith(f"cluster: the control plane is built, in {directory}\n")
+    assert again.returncode == 0
+
+
+def test_all_are_built_for_the_same_kubernetes() -> None:
+    pinned = [(programs.module / "go.mod").read_text() for programs in ALL]
+    versions = [re.findall(r"k8s.io/api => k8s.io/api (\S+)", text) for text in pinned]
+    assert versions == [versions[0]] * len(ALL)
+    assert len(versions[0]) == 1
 
 
 def test_what_a_killed_build_left_is_removed(go: Path, tmp_path: Path) -> None:
@@ -118,7 +145,9 @@ def test_a_go_that_is_too_old_is_named(tmp_path: Path) -> None:
 def test_a_directory_of_ones_own_must_hold_all_four(tmp_path: Path) -> None:
     made = make_cluster(tmp_path, **{OVERRIDE: str(tmp_path)})
     assert made.returncode == 1
-    assert made.stderr == f"cluster: {OVERRIDE}={tmp_path} has no {', '.join(PROGRAMS)}\n"
+    assert (
+        made.stderr == f"cluster: {OVERRIDE}={tmp_path} has no {', '.join(CONTROLPLANE.packages)}\n"
+    )
 
 
 @pytest.mark.parametrize("workers", [pytest.param("0", id="alone"), pytest.param("2", id="xdist")])
@@ -157,7 +186,7 @@ def test_what_is_not_built_is_said_with_what_to_do(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
     with pytest.raises(UnavailableError, match="there is no 'go' on PATH; then run 'make cluster'"):
-        find()
+        CONTROLPLANE.find()
     install_go(tmp_path, "1.99.1")
     with pytest.raises(UnavailableError, match="is not built: run 'make cluster'"):
-        find()
+        CONTROLPLANE.find()

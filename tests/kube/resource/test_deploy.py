@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tools import cluster
+from tools.cache import UnavailableError
+from tools.cluster import CONTROLPLANE
 
 ROOT = Path(__file__).parent.parent.parent.parent / "deploy" / "kubernetes"
 LAYOUTS = {
@@ -21,8 +22,8 @@ Manifest = dict[str, Any]
 
 def kubectl() -> str:
     try:
-        return str(cluster.find() / "kubectl")
-    except cluster.UnavailableError as error:
+        return str(CONTROLPLANE.find() / "kubectl")
+    except UnavailableError as error:
         pytest.skip(str(error))
 
 
