@@ -1,6 +1,6 @@
 """Writes what is made from the fields of a KronJob, which tools/kronjob.yaml declares: the
-definition that the API server gets, as JSON for the package and as YAML in deploy/kubernetes, and
-the tables of fields in docs/kronjob.md.
+definition that the API server gets, as JSON for the package and as YAML for the manifests and the
+chart in deploy/, and the tables of fields in docs/kronjob.md.
 
 Run it with `python -m tools.crd` after a change to a field; a test fails when it is forgotten.
 """
@@ -20,6 +20,8 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "tools" / "kronjob.yaml"
 SHIPPED = ROOT / "src" / "kron" / "kube" / "resource" / "schema" / "definition.json"
 CRD = ROOT / "deploy" / "kubernetes" / "crd.yaml"
+IN_CHART = ROOT / "deploy" / "chart" / "files" / "crd.yaml"
+"""Helm reads nothing outside of a chart."""
 PAGE = ROOT / "docs" / "kronjob.md"
 
 _HEAD = """\
@@ -44,6 +46,7 @@ def files() -> dict[Path, str]:
     return {
         SHIPPED: json.dumps(definition, indent=2, ensure_ascii=False) + "\n",
         CRD: _HEAD + written,
+        IN_CHART: _HEAD + written,
         PAGE: _with_tables(PAGE.read_text(encoding="utf-8"), definition),
     }
 

@@ -1,0 +1,171 @@
+"""The Helm chart: the same objects as the manifests, and values that mean what they say."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import promql_parser
+import pytest
+
+from kron.console.parser import Parser
+from kron.kube.operator.commands import run
+from tests.kube.resource.chart import CHART, KUBERNETES, Manifest, helm, render
+from tests.kube.resource.test_deploy import ROOT, documents, key, manifests, of_kind
+
+pytestmark = pytest.mark.heavy
+
+HELMS = {"app.kubernetes.io/instance", "app.kubernetes.io/version"}
+HELMS |= {"app.kubernetes.io/managed-by", "helm.sh/chart"}
+"""The labels that Helm's users expect beside ours."""
+
+
+def bare(found: Any) -> Any:
+    """Without what tells a release of the chart from others."""
+    if isinstance(found, dict):
+        kept = {name: bare(value) for name, value in found.items() if name not in HELMS}
+        if kept.get("helm.sh/resource-policy") == "keep":
+            del kept["helm.sh/resource-policy"]
+        return {name: value for name, value in kept.items() if name != "annotations" or value}
+    if isinstance(found, list):
+        return [bare(value) for value in found]
+    return found
+
+
+def settings(deployment: Manifest) -> dict[str, Any]:
+    """What its operator makes of its arguments."""
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    command, *words = container["args"]
+    assert command == "run"
+    return dict(vars(Parser("kron-operator run", "", run).parse_args(words)))
+
+
+def test_helm_finds_no_fault() -> None:
+    done = helm("lint", "--strict", str(CHART), "--kube-version", KUBERNETES)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_release_is_what_the_manifests_are() -> None:
+    """But for the namespace, which is Helm's to make, and for arguments that say the defaults."""
+    made = {key(each): bare(each) for each in render(release="kron-operator")}
+    written = {key(each): each for each in manifests(ROOT)}
+    del written["Namespace", "", "kron-system"]
+    assert made.keys() == written.keys()
+    place = ("Deployment", "kron-system", "kron-operator")
+    assert settings(made[place]) == settings(written[place])
+    for each in (made, written):
+        (container,) = each[place]["spec"]["template"]["spec"]["containers"]
+        del container["args"], container["image"]
+    assert made == written
+
+
+def test_with_namespaces_a_release_is_what_the_namespaced_manifests_are() -> None:
+    found = render({"namespaces": ["team-a"], "crds": {"install": False}}, "kron-operator")
+    written = {key(each): each for each in manifests(ROOT / "namespaced")}
+    made = {key(each): bare(each) for each in found}
+    rights = ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+    for kind in rights:
+        assert of_kind(kind, [*made.values()]) == of_kind(kind, [*written.values()])
+    (deployment,) = of_kind("Deployment", found)
+    assert settings(deployment)["namespace"] == ["team-a"]
+    assert of_kind("CustomResourceDefinition", found) == []
+
+
+def test_a_chart_is_as_old_as_its_operator() -> None:
+    import kron
+
+    (chart,) = documents(CHART / "Chart.yaml")
+    assert chart["appVersion"] == kron.__version__
+
+
+def test_every_value_has_a_schema() -> None:
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    (values,) = documents(CHART / "values.yaml")
+
+    def compare(values: dict[str, Any], schema: dict[str, Any]) -> None:
+        assert schema["additionalProperties"] is False
+        assert set(values) == set(schema["properties"]) - {"global"}  # Helm's own
+        for name, value in values.items():
+            within = schema["properties"][name]
+            if isinstance(value, dict) and "properties" in within:
+                compare(value, within)
+
+    compare(values, schema)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        pytest.param({"replcas": 3}, "additional properties 'replcas' not allowed", id="unknown"),
+        pytest.param({"replicas": "2"}, "at '/replicas'", id="type"),
+        pytest.param({"defaultDeadline": "ten minutes"}, "at '/defaultDeadline'", id="duration"),
+        pytest.param({"namespaces": ["Team_A"]}, "at '/namespaces/0'", id="namespace"),
+        pytest.param({"image": {"digest": "latest"}}, "at '/image/digest'", id="digest"),
+        pytest.param({"log": {"level": "LOUD"}}, "at '/log/level'", id="level"),
+        pytest.param({"metrics": {"port": 0}}, "at '/metrics/port'", id="port"),
+    ],
+)
+def test_a_value_that_means_nothing_is_refused(values: Manifest, words: str) -> None:
+    done = helm("template", "kron", str(CHART), "--kube-version", KUBERNETES, values=values)
+    assert done.returncode != 0
+    assert words in done.stderr
+
+
+def test_values_reach_the_operator() -> None:
+    values = {
+        "lease": {"duration": "30s", "name": "one"},
+        "maxClockSkew": "5s",
+        "triggerSlack": "7s",
+        "replaceTimeout": "2m",
+        "networkDelay": "3m",
+        "metrics": {"port": 9090, "kronJobs": 7},
+        "log": {"format": "text", "level": "DEBUG", "explain": True},
+        "extraArgs": ["--watch-silence=3m"],
+        "image": {"repository": "here/kron", "digest": f"sha256:{'0' * 64}"},
+    }
+    found = render(values)
+    (deployment,) = of_kind("Deployment", found)
+    said = settings(deployment)
+    wanted = {
+        "lease_duration": 30,
+        "lease_name": "one",
+        "max_clock_skew": 5,
+        "trigger_slack": 7,
+        "replace_timeout": 120,
+        "network_delay": 180,
+        "http": ("0.0.0.0", 9090),
+        "kronjob_metrics": 7,
+        "log_format": "text",
+        "log_level": "DEBUG",
+        "explain": True,
+        "watch_silence": 180,
+    }
+    assert {name: said[name] for name in wanted} == wanted
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == f"here/kron@sha256:{'0' * 64}"
+    (lease,) = (each for each in of_kind("Role", found) if each["metadata"]["name"] == "kron-lease")
+    assert lease["rules"][1]["resourceNames"] == ["one"]
+
+
+def test_a_single_replica_may_be_evicted() -> None:
+    assert of_kind("PodDisruptionBudget", render({"replicas": 1})) == []
+
+
+METRIC = re.compile(r"\bkron_[a-z_]+")
+
+
+def expressions() -> list[str]:
+    """All of the alerts and of the dashboard."""
+    (alerts,) = documents(CHART / "files/alerts.yaml")
+    dashboard = json.loads((CHART / "files/dashboard.json").read_text())
+    found = [rule["expr"] for group in alerts["groups"] for rule in group["rules"]]
+    return found + [each["expr"] for panel in dashboard["panels"] for each in panel["targets"]]
+
+
+@pytest.mark.parametrize("expression", expressions())
+def test_alerts_and_panels_ask_for_metrics_that_are_there(expression: str) -> None:
+    promql_parser.parse(expression)
+    served = (ROOT.parent.parent / "docs/operator.md").read_text()
+    for name in METRIC.findall(expression):
+        assert f"`{name.removesuffix('_bucket')}" in served
