@@ -100,6 +100,8 @@ def _with_tables(page: str, definition: Object) -> str:
 def _rows(path: str, schema: Object) -> Iterator[str]:
     """A row for each field below this one."""
     for name, below in schema.get("properties", {}).items():
+        if any(rule.is_refusal for rule in RULES.get(f"{path}.{name}", ())):
+            continue
         required = ", required" if name in schema.get("required", ()) else ""
         meaning = below["description"]
         if "enum" in below:

@@ -434,4 +434,4 @@ def test_manifests_from_the_cluster_are_those_that_apply_would_make(
     assert ran.code == 0
     applied = cluster.kubectl("apply", "-f", "-", input=ran.out)
     assert applied.returncode == 0, applied.stderr
-    assert kronjobs.read("report")["spec"]["timezone"] == "Europe/Paris"
+    assert kronjobs.read("report")["spec"]["timeZone"] == "Europe/Paris"

@@ -48,7 +48,7 @@ def test_a_period_becomes_one_job_that_says_what_it_is(
         "report",
         slot.aim("report", at_s),
         template=template,
-        timezone="UTC",
+        timeZone="UTC",
         policy={"deadline": "1m"},
     )
 

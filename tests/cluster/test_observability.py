@@ -52,14 +52,14 @@ def test_conditions_say_what_is_so_and_since_when(
     wait_until(began_s + 2)
 
     # Another mistake is another message, and not another beginning.
-    kronjobs.change("nightly", schedule="0 0 * * *", timezone="Mars/Olympus")
+    kronjobs.change("nightly", schedule="0 0 * * *", timeZone="Mars/Olympus")
     wait_until_seen(kronjobs, "nightly")
     second = kronjobs.wait_for_condition("nightly", "InvalidSpec")
     assert second["message"] != first["message"]
     assert second["lastTransitionTime"] == first["lastTransitionTime"]
     assert (first["observedGeneration"], second["observedGeneration"]) == (1, 2)
 
-    kronjobs.change("nightly", timezone=None)
+    kronjobs.change("nightly", timeZone=None)
     wait_until_seen(kronjobs, "nightly")
     conditions = {each["type"]: each for each in kronjobs.status("nightly")["conditions"]}
     assert {kind: each["status"] for kind, each in conditions.items()} == {

@@ -266,7 +266,7 @@ def test_a_corrupt_ledger_is_begun_anew_and_a_newer_one_left_alone(
 
 INVALID: dict[str, Object] = {
     "never": {"schedule": "0 0 30 2 *"},
-    "no-such-zone": {"schedule": "0 0 * * *", "timezone": "Europe/Nowhere"},
+    "no-such-zone": {"schedule": "0 0 * * *", "timeZone": "Europe/Nowhere"},
     "too-many-open": {"schedule": "* * * * * @win(after,192h)"},
 }
 
@@ -308,7 +308,7 @@ def test_a_spec_that_only_the_engine_can_refuse_is_told_of_and_runs_once_mended(
     operator.wait_until_leading()
     at_s = max(soon(4), broken_s + 1)
     for name in INVALID:
-        kronjobs.change(name, schedule=slot.aim(name, at_s), timezone=None)
+        kronjobs.change(name, schedule=slot.aim(name, at_s), timeZone=None)
     kronjobs.change("broken-later", schedule=schedule)
     for name in INVALID:
         wait_for_outcome(kronjobs, name, "executed")

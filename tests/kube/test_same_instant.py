@@ -56,7 +56,7 @@ def test_what_fields_say_is_what_the_text_says(tmp_path: Path) -> None:
     )
     kronctl.write("text.yaml", kronjob(schedule=f"'{text}'"))
     fields = (
-        "  timezone: Europe/Paris\n  window: {mode: around, duration: 1h}\n"
+        "  timeZone: Europe/Paris\n  window: {mode: around, duration: 1h}\n"
         "  distribution: {name: skewEarly, params: {shape: 3}}\n"
         "  seed: {strategy: stable, salt: s}\n"
     )

@@ -62,7 +62,7 @@ def places(kronctl: Kronctl, text: str | bytes, *words: str, name: str = "a.yaml
         ),
         pytest.param(kronjob(more="  windw: {}\n"), ["8:3 field-unknown"], id="an-unknown-field"),
         pytest.param(
-            kronjob(more="  timezone: Europe/Pariss\n"), ["8:13 zone-unknown"], id="a-zone"
+            kronjob(more="  timeZone: Europe/Pariss\n"), ["8:13 zone-unknown"], id="a-zone"
         ),
         pytest.param(
             kronjob(more="  policy:\n    concurrency: maybe\n    suspend: maybe\n"),
@@ -75,7 +75,7 @@ def places(kronctl: Kronctl, text: str | bytes, *words: str, name: str = "a.yaml
             id="an-item-of-a-list",
         ),
         pytest.param(
-            kronjob(more="  timezone: UTC\n  timezone: UTC\n"),
+            kronjob(more="  timeZone: UTC\n  timeZone: UTC\n"),
             ["9:3 field-repeated"],
             id="a-key-twice",
         ),
@@ -197,12 +197,12 @@ def test_what_is_wrong_with_a_later_object_of_json_is_said_at_its_place(kronctl:
 def test_aliases_and_merges_mean_what_they_say(kronctl: Kronctl) -> None:
     text = (
         "apiVersion: kron.io/v1alpha1\nkind: KronJob\nmetadata: &who {name: a, namespace: b}\n"
-        "spec:\n  <<: {schedule: 0 2 * * *, timezone: UTC}\n  timezone: Europe/Paris\n"
+        "spec:\n  <<: {schedule: 0 2 * * *, timeZone: UTC}\n  timeZone: Europe/Paris\n"
         f"  jobTemplate: {TEMPLATE}\n---\n"
     )
     assert places(kronctl, text) == []
     (only,) = read_manifests([kronctl.path("a.yaml")]).objects
-    assert only.content["spec"]["timezone"] == "Europe/Paris"
+    assert only.content["spec"]["timeZone"] == "Europe/Paris"
     assert only.content["spec"]["schedule"] == "0 2 * * *"
 
 
@@ -338,12 +338,12 @@ def test_a_device_is_read_to_its_end_as_well(kronctl: Kronctl) -> None:
 
 
 def test_text_shows_the_line_the_place_and_the_fix(kronctl: Kronctl) -> None:
-    kronctl.write("a.yaml", kronjob(more="  timezone: Europe/Pariss\n") + "---\nkind: Pod\n")
+    kronctl.write("a.yaml", kronjob(more="  timeZone: Europe/Pariss\n") + "---\nkind: Pod\n")
     ran = kronctl("validate", "-f", "a.yaml", "-v")
     assert ran.lines == [
-        'a.yaml:8:13: error: spec.timezone: "Europe/Pariss" is not the name of an IANA time zone '
+        'a.yaml:8:13: error: spec.timeZone: "Europe/Pariss" is not the name of an IANA time zone '
         "[zone-unknown]",
-        "    timezone: Europe/Pariss",
+        "    timeZone: Europe/Pariss",
         "              ^^^^^^^^^^^^^",
         '  fix: did you mean "Europe/Paris"?',
         "1 error in 1 KronJob of 1 file, 1 other skipped",

@@ -176,26 +176,26 @@ BAD_SPECS: list[BadSpec] = [
     _schedule("dow-in-text", "0 0 * * * @avoid(dow=XYZ)", _CLAUSE_RULE, "XYZ"),
     _schedule("key-in-text", "0 0 * * * @avoid(day=MON)", _CLAUSE_RULE, "unknown key"),
     # Time zones.
-    _api("zone-number", {"timezone": 1}, "spec.timezone", "must be of type string", "must be text"),
+    _api("zone-number", {"timeZone": 1}, "spec.timeZone", "must be of type string", "must be text"),
     _api(
         "zone-blank",
-        {"timezone": "Europe/ Paris"},
-        "spec.timezone",
+        {"timeZone": "Europe/ Paris"},
+        "spec.timeZone",
         "a time zone is an IANA name",
         "is not the name of an IANA time zone",
     ),
     _api(
         "zone-offset",
-        {"timezone": "UTC:02"},
-        "spec.timezone",
+        {"timeZone": "UTC:02"},
+        "spec.timeZone",
         "a time zone is an IANA name",
         "is not the name of an IANA time zone",
     ),
     _api(
         "zone-of-fuzzy",
-        {"schedule": "daily", "timezone": "Europe/Paris"},
-        "spec.timezone",
-        "a fuzzy schedule has no timezone",
+        {"schedule": "daily", "timeZone": "Europe/Paris"},
+        "spec.timeZone",
+        "a fuzzy schedule has no timeZone",
     ),
     # Windows and durations.
     _api(
@@ -507,7 +507,7 @@ BAD_SPECS: list[BadSpec] = [
         "unknown field",
     ),
     # Said twice.
-    _twice("twice-zone", "@tz(UTC)", {"timezone": "UTC"}, "spec.timezone"),
+    _twice("twice-zone", "@tz(UTC)", {"timeZone": "UTC"}, "spec.timeZone"),
     _twice("twice-window", "@win(after,2h)", _window("2h"), "spec.window"),
     _twice(
         "twice-distribution",
@@ -608,10 +608,19 @@ BAD_SPECS: list[BadSpec] = [
     ),
     _api(
         "field-misspelt",
-        {"timeZone": "Europe/Paris"},
-        "spec.timeZone",
+        {"timezones": "Europe/Paris"},
+        "spec.timezones",
         "unknown field",
-        'did you mean "timezone"?',
+        'did you mean "timeZone"?',
+    ),
+    *(
+        _api(f"spelt-{name.lower()}", {name: value}, f"spec.{name}", message)
+        for name, value, message in (
+            ("timezone", "Europe/Paris", "a KronJob has no field timezone: write timeZone"),
+            ("suspend", True, "a KronJob has no field suspend: write policy: {suspend: true}"),
+            ("concurrencyPolicy", "Forbid", "write policy: {concurrency: forbid}"),
+            ("startingDeadlineSeconds", 600, "write policy: {deadline: 600s}"),
+        )
     ),
     BadSpec(
         "name-" + "x" * 48,
@@ -623,7 +632,13 @@ BAD_SPECS: list[BadSpec] = [
     _engine("never", {"schedule": "0 0 31 2 *"}, "spec.schedule", "no day of any year matches"),
     _engine("backwards", {"schedule": "0 0 * * FRI-MON"}, "spec.schedule", "runs backwards"),
     _engine(
-        "no-such-zone", {"timezone": "Europe/Pari"}, "spec.timezone", 'did you mean "Europe/Paris"?'
+        "no-such-zone", {"timeZone": "Europe/Pari"}, "spec.timeZone", 'did you mean "Europe/Paris"?'
+    ),
+    _engine(
+        "no-zone-at-all",
+        {"timeZone": "Nowhere"},
+        "spec.timeZone",
+        "(for example Europe/Paris, or leave it out for UTC)",
     ),
     _engine(
         "fuzzy-interleaved",
@@ -661,7 +676,7 @@ BAD_SPECS: list[BadSpec] = [
 
 GOOD_SPECS: dict[str, dict[str, Any]] = {
     "all-fields": {
-        "timezone": "America/Argentina/Buenos_Aires",
+        "timeZone": "America/Argentina/Buenos_Aires",
         "window": {"mode": "around", "duration": "1h30m"},
         "distribution": {"name": "skewLate", "params": {"shape": 2.5}},
         "seed": {"strategy": "weekly", "salt": 'team "a" \\ b, (c)\t@tz(UTC)'},
@@ -691,7 +706,7 @@ GOOD_SPECS: dict[str, dict[str, Any]] = {
     },
     "modifier-inside-a-salt": {
         "schedule": '0 0 * * * @seed(stable,salt="x @tz(UTC) @policy(suspend=true) \\" @win(")',
-        "timezone": "UTC",
+        "timeZone": "UTC",
         "window": {"mode": "after", "duration": "2h"},
         "policy": {"suspend": False},
     },

@@ -30,7 +30,7 @@ def read(**spec: Any) -> KronJob:
     ("spec", "text"),
     [
         pytest.param({}, "30 2 * * *", id="bare"),
-        pytest.param({"timezone": "Asia/Tokyo"}, "30 2 * * * @tz(Asia/Tokyo)", id="zone"),
+        pytest.param({"timeZone": "Asia/Tokyo"}, "30 2 * * * @tz(Asia/Tokyo)", id="zone"),
         pytest.param(
             {"window": {"mode": "around", "duration": "90m"}},
             "30 2 * * * @win(around,90m)",
@@ -143,7 +143,7 @@ def test_the_template_is_kept_whole() -> None:
 
 
 def test_equal_schedules_are_one_object() -> None:
-    first = read(schedule="1 2 3 4 *", timezone="Europe/Paris")
+    first = read(schedule="1 2 3 4 *", timeZone="Europe/Paris")
     assert read(schedule="1 2 3 4 * @tz(Europe/Paris)").schedule is first.schedule
 
 

@@ -58,7 +58,7 @@ def compose(spec: Mapping[str, object]) -> Composition | None:
     constraints = member(spec, "constraints")
     pieces = [
         *_with_policy(schedule, _policy(member(spec, "policy"))),
-        *_modifier("tz", "spec.timezone", [_said("spec.timezone", spec.get("timezone"))]),
+        *_modifier("tz", "spec.timeZone", [_said("spec.timeZone", spec.get("timeZone"))]),
         *_modifier("win", "spec.window", _window(member(spec, "window"))),
         *_modifier("dist", "spec.distribution", _distribution(member(spec, "distribution"))),
         *_modifier("seed", "spec.seed", _seed(member(spec, "seed"))),

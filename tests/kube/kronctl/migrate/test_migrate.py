@@ -64,7 +64,7 @@ def spec_of(migration: Migration) -> dict[str, Any]:
             "30 2 * * *",
             {"concurrency": "allow", "deadline": "1h"},
             {
-                "timezone": "Europe/Paris",
+                "timeZone": "Europe/Paris",
                 "successfulJobsHistoryLimit": 3,
                 "failedJobsHistoryLimit": 1,
             },
@@ -88,7 +88,7 @@ def spec_of(migration: Migration) -> dict[str, Any]:
             "certificate-renewal.yaml",
             "30 1 * * sun",
             {"concurrency": "replace", "deadline": "15m"},
-            {"timezone": "America/New_York", "successfulJobsHistoryLimit": 0},
+            {"timeZone": "America/New_York", "successfulJobsHistoryLimit": 0},
             id="a-zone-in-the-text",
         ),
         pytest.param(
@@ -164,7 +164,7 @@ def test_every_chart_s_schedule_is_among_those_compared_with_kubernetes_for_a_ye
         pytest.param("logical-backup.yaml", "2026-10-25T01:30:00Z", id="daylight-saving-fold"),
         pytest.param("logical-backup.yaml", "2026-03-29T01:00:00Z", id="daylight-saving-gap"),
         pytest.param("logical-backup.yaml", "ttlSecondsAfterFinished is 600", id="lifetime"),
-        pytest.param("certificate-renewal.yaml", "has become spec.timezone", id="zone"),
+        pytest.param("certificate-renewal.yaml", "has become spec.timeZone", id="zone"),
         pytest.param("media-scanner.yaml", '"5/20" is spelled "5-45/20"', id="spelling"),
         pytest.param("report-list.yaml", "ownerReferences are left out", id="owners"),
         pytest.param("report-list.yaml", "kron.io/nominal-time", id="an-annotation-it-reads"),

@@ -114,7 +114,7 @@ def test_all_problems_are_said_at_once() -> None:
     obj["metadata"]["name"] = "Backup"
     obj["spec"] |= {
         "schedule": "0 25 * * *",
-        "timezone": "Europe/Pari",
+        "timeZone": "Europe/Pari",
         "window": {"mode": "during", "duration": "2d"},
         "constraints": {"only": ["hours=8", "dwo=MON"], "never": []},
         "policy": {"suspend": "yes"},
@@ -128,7 +128,7 @@ def test_all_problems_are_said_at_once() -> None:
         "spec.failedJobsHistoryLimit",
         "spec.policy.suspend",
         "spec.schedule",
-        "spec.timezone",
+        "spec.timeZone",
         "spec.window.duration",
         "spec.window.mode",
     ]
@@ -174,11 +174,11 @@ def test_what_is_around_the_spec_is_checked_too(
 
 
 def test_a_null_is_as_good_as_nothing() -> None:
-    """The API server drops it, and templates write `timezone:` with nothing behind."""
+    """The API server drops it, and templates write `timeZone:` with nothing behind."""
     obj = good_kronjob()
     obj["spec"] |= {
         "schedule": "0 0 * * * @tz(UTC) @win(after,2h)",
-        "timezone": None,
+        "timeZone": None,
         "window": None,
         "seed": {"strategy": None, "salt": None},
         "policy": {"suspend": None},
@@ -329,7 +329,7 @@ def test_any_json_in_any_place_is_read_or_refused(path: tuple[Any, ...], value: 
     ],
 )
 def test_a_hostile_schedule_is_refused_in_bounded_time(schedule: str) -> None:
-    obj = merged(good_kronjob(), {"spec": {"schedule": schedule, "timezone": "UTC"}})
+    obj = merged(good_kronjob(), {"spec": {"schedule": schedule, "timeZone": "UTC"}})
     with pytest.raises(InvalidSpec) as caught:
         read_kronjob(obj)
     assert len(str(caught.value)) < 20_000
@@ -339,7 +339,7 @@ def test_a_hostile_schedule_is_refused_in_bounded_time(schedule: str) -> None:
     "spec",
     [
         pytest.param({"seed": {"salt": "a" * 10**7}}, id="salt"),
-        pytest.param({"timezone": "a" * 10**7}, id="zone"),
+        pytest.param({"timeZone": "a" * 10**7}, id="zone"),
         pytest.param({"constraints": {"only": ["hours=1"] * 10**5}}, id="clauses"),
         pytest.param({"distribution": {"name": "skewLate", "params": {"shape": 10**5000}}}, id="n"),
         pytest.param({"failedJobsHistoryLimit": 10**5000}, id="limit"),

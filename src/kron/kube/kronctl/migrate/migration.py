@@ -137,7 +137,7 @@ def _manifest(cronjob: Object, notes: list[str], spread: Spread, now_s: int) -> 
     cron, zone, schedule = _schedule(spec, notes, now_s)
     made: Object = {"schedule": cron}
     if zone:
-        made["timezone"] = zone
+        made["timeZone"] = zone
     if window := _window(schedule, spread, notes):
         made["window"] = {"mode": "after", "duration": window}
     made["policy"] = _policy(spec, schedule, notes)
@@ -180,7 +180,7 @@ def _schedule(spec: Object, notes: list[str], now_s: int) -> tuple[str, str, Sch
                 f"spec.timeZone ({quoted(zone)}) then"
             )
         zone = translation.zone
-        notes.append(f"the zone in the schedule has become spec.timezone: {quoted(zone)}")
+        notes.append(f"the zone in the schedule has become spec.timeZone: {quoted(zone)}")
     if zone == "Local":
         message = 'the zone "Local" is the one of the host of kube-controller-manager'
         raise KronError(Code.ZONE_UNKNOWN, message, "name that zone")

@@ -82,6 +82,11 @@ class SchemaField(Frozen):
     is_open: bool = False
     """Whether undeclared members are kept."""
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether it is declared only to be refused."""
+        return any(rule.is_refusal for rule in self.rules)
+
 
 def definition() -> Object:
     path = os.path.join(os.path.dirname(__file__), "definition.json")  # noqa: PTH118,PTH120

@@ -32,7 +32,13 @@ class Rule(Frozen):
     """The member that the rule is about, such as `.params.shape`; '' for the whole value."""
     code: Code = Code.FIELD_VALUE
 
+    @property
+    def is_refusal(self) -> bool:
+        """Whether no value fulfils it: see `refused`."""
+        return self.cel == _NEVER
 
+
+_NEVER = "false"
 _BLANK = r"[ \t]"
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _ARGUMENTS = rf'(?:[^ \t"()]|{_STRING})*'
@@ -241,12 +247,24 @@ def belongs(parameter: str) -> Rule:
     )
 
 
+def refused(name: str, advice: str) -> Rule:
+    """The rule of a field that people write and that a KronJob does not have.
+
+    The API server drops unknown fields without a word, and a job would run in another time zone. So
+    the field is declared, and refused. The rule is that of the field, not of the spec: one that is
+    stored already does not keep people from editing the rest, since an API server does not apply
+    the rules of what stays as it is.
+    """
+    message = f"a KronJob has no field {name}: {advice}"
+    return Rule(_NEVER, message, lambda _: False, code=Code.FIELD_UNKNOWN)
+
+
 FUZZY_HAS_NO_ZONE = Rule(
-    f"!has(self.timezone) || !self.schedule.{matches(FUZZY)}",
-    "a fuzzy schedule has no timezone: its times are in UTC, or carry their own offset as "
+    f"!has(self.timeZone) || !self.schedule.{matches(FUZZY)}",
+    "a fuzzy schedule has no timeZone: its times are in UTC, or carry their own offset as "
     "in daily around 14:00 utc+9",
-    lambda spec: not has(spec, "timezone") or not is_match(FUZZY, spec.get("schedule")),
-    path=".timezone",
+    lambda spec: not has(spec, "timeZone") or not is_match(FUZZY, spec.get("schedule")),
+    path=".timeZone",
 )
 
 
@@ -352,7 +370,7 @@ _CLAUSE_RULE = shaped(_CLAUSE_MESSAGE, CLAUSE)
 RULES: dict[str, tuple[Rule, ...]] = {
     "spec": (
         FUZZY_HAS_NO_ZONE,
-        said_twice("timezone", "tz"),
+        said_twice("timeZone", "tz"),
         said_twice("window", "win"),
         said_twice("distribution", "dist"),
         said_twice("seed", "seed"),
@@ -363,7 +381,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         said_twice("policy.suspend", "policy"),
     ),
     "spec.schedule": SCHEDULE_RULES,
-    "spec.timezone": (shaped("a time zone is an IANA name such as Europe/Paris or UTC", ZONE),),
+    "spec.timeZone": (shaped("a time zone is an IANA name such as Europe/Paris or UTC", ZONE),),
     "spec.window.duration": (DURATION_RULE, AT_MOST_A_YEAR),
     "spec.distribution": tuple(map(belongs, PARAMETERS_OF)),
     "spec.distribution.params.sigma": (DURATION_RULE, NO_CENTURIES, MORE_THAN_NOTHING),
@@ -371,5 +389,20 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "spec.constraints.only[]": (_CLAUSE_RULE,),
     "spec.constraints.avoid[]": (_CLAUSE_RULE,),
     "spec.policy.deadline": (DURATION_RULE, NO_CENTURIES),
+    "spec.timezone": (refused("timezone", "write timeZone"),),
+    "spec.suspend": (refused("suspend", "write policy: {suspend: true}"),),
+    "spec.concurrencyPolicy": (
+        refused(
+            "concurrencyPolicy",
+            "write policy: {concurrency: forbid}; Allow, Forbid and Replace are allow, forbid and "
+            "replace here",
+        ),
+    ),
+    "spec.startingDeadlineSeconds": (
+        refused(
+            "startingDeadlineSeconds",
+            "write policy: {deadline: 600s} for 600 seconds; 10m says the same",
+        ),
+    ),
 }
 """The rules of each field, in the order in which they are checked."""

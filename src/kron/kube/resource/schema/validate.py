@@ -170,7 +170,9 @@ def _members(path: str, field: SchemaField, value: dict[object, object]) -> Iter
                 yield from check_value(f"{path}[{quoted(key)}]", field.items or _ANY_TEXT, text)
         return
     if not field.is_open:
-        yield from _unknown(path, value, tuple(member.name for member in field.members))
+        refused = [member.name for member in field.members if member.is_refused]
+        known = tuple(member.name for member in field.members if member.name not in refused)
+        yield from _unknown(path, {k: v for k, v in value.items() if k not in refused}, known)
     for member in field.members:
         place = f"{path}.{member.name}" if path else member.name
         inner = value.get(member.name)
