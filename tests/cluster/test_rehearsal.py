@@ -79,6 +79,8 @@ def test_a_template_that_no_server_takes_is_not_ready_at_once_and_ready_once_it_
         ready = kronjobs.wait_for_condition(name, "Ready", status=False)
         assert ready["reason"] == "InvalidTemplate"
         assert why in ready["message"]
+        assert ready["message"].startswith("the Job would be refused: ")
+        assert "dry-run" not in ready["message"]
         wait_for(lambda n=name: kronjobs.events(n, "InvalidTemplate"), f"an Event of {name}")  # type: ignore[misc]
         # Nobody who waits for Ready was told otherwise before.
         conditions = first_status(cluster, namespace, name)["conditions"]

@@ -191,5 +191,5 @@ def load_zone(key: str) -> Zone:
             pass
     message = f"{quoted(key)} is not the name of an IANA time zone"
     fix = did_you_mean(key, available_timezones())
-    fix = fix or "for example Europe/Paris, or leave @tz out for UTC"
+    fix = fix or "for example Europe/Paris, or leave it out for UTC"
     raise ParseError.single(key, Code.ZONE_UNKNOWN, message, fix=fix)

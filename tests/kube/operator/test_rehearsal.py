@@ -60,6 +60,7 @@ def test_a_template_that_would_be_refused_is_not_ready_in_its_first_status_and_t
         await until(lambda: bool(server.objects["events"]))
         [event] = server.objects["events"].values()
         assert (event["type"], event["reason"]) == ("Warning", "InvalidTemplate")
+        assert event["message"] == f"The Job would be refused: {INVALID}"
         server.edit("a", jobTemplate=template())
         await until(lambda: server.status()["observedGeneration"] == 2)
         assert ready(server) == ("True", "Scheduled", 2)

@@ -36,8 +36,11 @@ class ApiError(KronError):
         retry_after_s: float | None = None,
         may_have_happened: bool = False,
         fix: str = "",
+        answer: str = "",
     ) -> None:
         super().__init__(Code.API, message, fix)
+        self.answer = answer or message
+        """What the server said, without the name of the request."""
         self.status = status
         """The HTTP status; 0 if there was no answer, or a malformed one."""
         self.reason = reason
@@ -61,12 +64,14 @@ def refusal(
     if retry_after is None:
         after = member(obj, "details").get("retryAfterSeconds")
         wait_s = _bounded_wait(after) if isinstance(after, int | float) and after else None
+    said = _message(obj, body)
     return ApiError(
         status,
-        f"{what}: {_message(obj, body)} (HTTP {status})",
+        f"{what}: {said} (HTTP {status})",
         reason=_text(obj and obj.get("reason")),
         retry_after_s=wait_s,
         may_have_happened=is_write and status >= 500,
+        answer=said,
     )
 
 

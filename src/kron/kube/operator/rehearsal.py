@@ -148,13 +148,13 @@ class Rehearsal:
     def _refused(
         self, member: ClusterMember, kronjob: KronJob, generation: int, error: ApiError
     ) -> None:
-        reason = reason_word(error)
-        member.trouble = Trouble(reason, str(error), generation)
+        reason, message = reason_word(error), f"the Job would be refused: {error.answer}"
+        member.trouble = Trouble(reason, message, generation)
         self._statuses.touch(member)
         self._journal.error(
-            "rehearse job", str(error), kronjob, level=Level.WARN, component=Component.EXECUTOR
+            "rehearse job", message, kronjob, level=Level.WARN, component=Component.EXECUTOR
         )
-        self._events.say(member, "Warning", reason, str(error))
+        self._events.say(member, "Warning", reason, message[:1].upper() + message[1:])
 
 
 def _is_unknown(member: ClusterMember) -> bool:
