@@ -21,10 +21,13 @@ class Job(Frozen):
 
     identity: str
     schedule: Schedule
+    written: Schedule | None = None
+    """The schedule as somebody wrote it, if defaults of the host were added. To change a default is
+    no edit of the job."""
 
     timing: Schedule = derived()
-    """The schedule without its suspension, by which an edit is noticed. To suspend and to resume a
-    job is no edit, because what came due in between is caught up with."""
+    """The schedule as written without its suspension, by which an edit is noticed. To suspend and
+    to resume a job is no edit, because what came due in between is caught up with."""
     text: str = derived()
     """The canonical text of `timing`."""
     lead_s: int = derived()
@@ -33,7 +36,7 @@ class Job(Frozen):
     """How long after its nominal instant a period may be chosen."""
 
     def __post_init__(self) -> None:
-        timing, text = _timing(self.schedule)
+        timing, text = _timing(self.written or self.schedule)
         lead_s, trail_s = -self.schedule.start_offset_s, self.schedule.window.end_offset_s
         self._derive(timing=timing, text=text, lead_s=lead_s, trail_s=trail_s)
         check_open_periods(self.schedule, self.identity)

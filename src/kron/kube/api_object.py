@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kron.core.duration import parse_duration
 from kron.core.errors import KronError
 from kron.core.instant import from_text
 
@@ -52,6 +53,14 @@ def instants_s(values: Mapping[str, Any], name: str) -> list[int]:
     items = values.get(name)
     found = map(_instant_s, items if isinstance(items, list) else ())
     return [each_s for each_s in found if each_s is not None]
+
+
+def duration_ns(values: Mapping[str, Any], name: str) -> int | None:
+    """A duration such as 10m, or None."""
+    try:
+        return parse_duration(text(values, name))
+    except KronError:
+        return None
 
 
 def _instant_s(value: object) -> int | None:

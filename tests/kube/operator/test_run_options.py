@@ -47,3 +47,14 @@ def test_a_container_that_is_started_again_keeps_its_identity(
     assert run._identity() == run._identity()
     monkeypatch.delenv("POD_UID")
     assert run._identity() != run._identity()
+
+
+@pytest.mark.parametrize(
+    ("word", "why"),
+    [("2d", "2d"), ("-5m", "5m"), ("1.5s", "not a number of whole seconds"), ("soon", "soon")],
+)
+def test_a_default_deadline_is_a_duration_of_whole_seconds(word: str, why: str) -> None:
+    parser = Parser("kron-operator run", "", run)
+    assert parser.parse_args(["--default-deadline=10m"]).default_deadline == 600
+    with pytest.raises(UsageError, match=why):
+        parser.parse_args([f"--default-deadline={word}"])

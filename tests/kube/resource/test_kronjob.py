@@ -12,12 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kron.core.decision import decide_at
+from kron.core.duration import SECOND_NS
 from kron.core.errors import Code
+from kron.core.instant import from_text
 from kron.core.parser import parse_schedule
 from kron.core.policy import Concurrency
 from kron.core.tokens import forbidden_characters
+from kron.engine.actions import Settle, Start
+from kron.engine.step import step
 from kron.jobs.entry import read_schedule
-from kron.kube.resource.kronjob import InvalidSpec, KronJob, read_kronjob, read_metadata
+from kron.kube.resource.kronjob import (
+    InvalidSpec,
+    KronJob,
+    read_kronjob,
+    read_metadata,
+    read_stored,
+)
 from tests.kube.resource.bad_specs import GOOD_SPECS, good_kronjob, merged
 from tests.soak import examples
 
@@ -163,3 +173,56 @@ def test_a_kronjob_takes_little_memory() -> None:
     tracemalloc.stop()
     assert len(kept) == count
     assert used / count < 6_000
+
+
+TEN_MINUTES_NS = 600 * SECOND_NS
+
+
+@pytest.mark.parametrize(
+    ("spec", "deadline_s"),
+    [
+        pytest.param({}, 600, id="none"),
+        pytest.param({"policy": {"concurrency": "allow"}}, 600, id="another-key"),
+        pytest.param({"schedule": "daily"}, 600, id="words"),
+        pytest.param(
+            {"schedule": "0 2 * * * @policy(suspend=true)"}, 600, id="another-in-the-text"
+        ),
+        pytest.param({"seed": {"salt": "@policy(deadline=1h)"}}, 600, id="in-a-salt"),
+        pytest.param({"policy": {"deadline": "0s"}}, 0, id="none-on-purpose"),
+        pytest.param({"schedule": "0 2 * * * @policy(deadline=0s)"}, 0, id="none-in-the-text"),
+        pytest.param({"policy": {"deadline": "1h"}}, 3600, id="its-own"),
+    ],
+)
+def test_a_default_deadline_is_for_those_that_name_none(
+    spec: dict[str, Any], deadline_s: int
+) -> None:
+    obj = merged(good_kronjob("backup", "prod"), {"spec": spec})
+    plain, late = read_kronjob(obj), read_kronjob(obj, TEN_MINUTES_NS)
+    assert late.schedule.policy.deadline_s == deadline_s
+    assert late.schedule_text == plain.schedule_text
+    now_s = from_text("2026-03-01T00:00:00Z")
+    assert [decide_at(each.schedule, each.identity, now_s).chosen_s for each in (plain, late)] == [
+        decide_at(plain.schedule, plain.identity, now_s).chosen_s
+    ] * 2
+
+
+def test_another_default_deadline_is_no_edit() -> None:
+    """After an edit, nothing is owed from before."""
+    obj = good_kronjob("backup", "prod")
+    first_s = from_text("2026-03-01T00:00:00Z")
+    ledger = step(read_kronjob(obj).job, None, first_s).ledger
+    after = step(read_kronjob(obj, TEN_MINUTES_NS).job, ledger, first_s + 5)
+    assert after.ledger == ledger
+    due_s = from_text("2026-03-01T02:30:00Z")
+    [start] = step(read_kronjob(obj, TEN_MINUTES_NS).job, ledger, due_s + 599).actions
+    assert isinstance(start, Start)
+    [missed] = step(read_kronjob(obj).job, ledger, due_s + 599).actions
+    assert isinstance(missed, Settle)
+
+
+def test_a_stored_kronjob_has_the_deadline_that_its_operator_reports() -> None:
+    obj = good_kronjob("backup", "prod")
+    status = {"observedGeneration": 0, "deadline": "10m"}
+    assert read_stored(obj | {"status": status}).schedule.policy.deadline_s == 600
+    for other in ({}, status | {"observedGeneration": 7}, status | {"deadline": "soon"}):
+        assert read_stored(obj | {"status": other}).schedule.policy.deadline_s == 0

@@ -32,6 +32,7 @@ from tests.soak import examples
 
 instants = st.integers(min_value=FIRST_S, max_value=LAST_S)
 texts = st.text(max_size=20)
+words = st.sampled_from(["Ready", "InvalidSpec", "NoError"])
 ledgers = st.builds(
     Ledger,
     schedule=texts,
@@ -76,15 +77,17 @@ statuses = st.builds(
     conditions=st.lists(
         st.builds(
             Condition,
-            type=texts,
+            type=words,
             status=st.booleans(),
-            reason=texts,
+            reason=words,
             message=texts,
             since_s=instants,
             generation=st.integers(min_value=0, max_value=2**31),
         ),
         max_size=2,
     ).map(tuple),
+    suspended=st.none() | st.booleans(),
+    deadline_ns=st.none() | st.integers(min_value=0, max_value=10**18),
 )
 
 
@@ -107,11 +110,13 @@ def conforms(schema: dict[str, Any], value: Any) -> bool:
     """Whether the server's schema would accept it."""
     if schema["type"] == "object":
         members = schema["properties"]
-        return value.keys() <= members.keys() and all(
+        return set(schema.get("required", ())) <= value.keys() <= members.keys() and all(
             conforms(members[name], inner) for name, inner in value.items()
         )
     if schema["type"] == "array":
         return all(conforms(schema["items"], item) for item in value)
+    if schema["type"] == "boolean":
+        return isinstance(value, bool)
     if schema["type"] == "integer":
         return isinstance(value, int) and value >= schema["minimum"]
     return (
@@ -131,6 +136,8 @@ def test_every_declared_field_is_written() -> None:
     written = status_to_json(Status())
     assert written.keys() == STATUS["properties"].keys()
     assert [name for name, value in written.items() if value is None] == [
+        "suspended",
+        "deadline",
         "lastPeriodID",
         "lastNominalTime",
         "lastChosenTime",

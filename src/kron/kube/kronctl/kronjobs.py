@@ -22,7 +22,7 @@ from kron.kube.kronctl.cluster import (
     name_of,
 )
 from kron.kube.kronctl.manifest import Manifest, read_manifests
-from kron.kube.resource.kronjob import KIND, KronJob, find_problems, read_kronjob
+from kron.kube.resource.kronjob import KIND, KronJob, find_problems, read_kronjob, read_stored
 from kron.kube.resource.schema.definition import GROUP
 from kron.kube.resource.schema.validate import FieldProblem, check_metadata
 
@@ -120,7 +120,7 @@ def find_subject(arguments: Namespace, terminal: Terminal) -> Subject:
             fix = "kronctl list shows all KronJobs, and -f names a file"
             raise UsageError(Code.JOB_UNKNOWN, "no KronJob is named", fix=fix)
         [content] = get_all(arguments, KRONJOBS, [name_of(arguments.name)])
-        return _subject(read_kronjob(content))
+        return _subject(read_stored(content))
     known = read_files(arguments.file, arguments.namespace)
     if arguments.name is not None:
         known = [pick(known, name_of(arguments.name))]

@@ -19,6 +19,8 @@ ACCEPTED = "Accepted"
 """The reason for no error, once the API server has accepted a Job of this generation."""
 NEWER_STATUS = "NewerStatus"
 """The reason that an operator gives which does not read the status of a newer one."""
+UNKNOWN = "Unknown"
+"""The reason of a stored condition that has none: an API server takes no condition without."""
 
 _LONGEST_MESSAGE = 2_000
 
@@ -39,7 +41,7 @@ def trouble_of(status: Status) -> Trouble | None:
     """
     for each in status.conditions:
         if each.type == SCHEDULING_ERROR and each.status and each.reason != NEWER_STATUS:
-            return Trouble(each.reason, each.message, each.generation)
+            return Trouble(each.reason or UNKNOWN, each.message, each.generation)
     return None
 
 

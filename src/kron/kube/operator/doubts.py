@@ -59,13 +59,17 @@ class Doubts:
     def taken_up(self, member: ClusterMember) -> None:
         """This leader looks after the member from now on, and goes by its stored status.
 
-        Nobody asks for a Job after its deadline, so not every takeover prolongs a doubt.
+        Nobody asks for a Job after its deadline, so not every takeover prolongs a doubt. The leader
+        that wrote the status may have gone by another deadline than ours.
         """
         job, now_s = member.job, self._clock.now_ns() // SECOND_NS
+        their_deadline_s = (member.stored.deadline_ns or 0) // SECOND_NS
         for nominal_s in member.stored.unanswered_s if job is not None else ():
             assert job is not None
             chosen_s = decide_at(job.schedule, job.identity, nominal_s).chosen_s or nominal_s
-            asked_until_s = latest_start_s(job.schedule, chosen_s, self._slack_s)
+            asked_until_s = max(
+                latest_start_s(job.schedule, chosen_s, self._slack_s), chosen_s + their_deadline_s
+            )
             if now_s <= asked_until_s + self._dead_s + _CLOCKS_DIFFER_S:
                 self._add(member, nominal_s, self._dead_at_s)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from kron.core.duration import SECOND_NS
 from kron.core.errors import Code, KronError
 from kron.kube.api_object import Object
 from kron.kube.client.reflector import Key, is_older
@@ -54,6 +55,7 @@ class ClusterEnrolment:
         journal: Journal,
         clock: Clock,
         may_act: Callable[[], bool],
+        default_deadline_s: int,
     ) -> None:
         self.takes_up = False
         """Whether anything new is begun. A leader that stops leading still ends what it began."""
@@ -74,6 +76,7 @@ class ClusterEnrolment:
         self._journal = journal
         self._clock = clock
         self._may_act = may_act
+        self._default_deadline_ns = default_deadline_s * SECOND_NS
 
     def put(self, obj: Object) -> None:
         metadata = read_metadata(obj)
@@ -135,6 +138,8 @@ class ClusterEnrolment:
             self._doubts.taken_up(member)
             if member.invalid:
                 self.tell_invalid(member)
+            if member.has_other_default:
+                self._statuses.touch(member, TIDY_DELAY_S)
             if self.awake_since_s is not None and not is_new:
                 member.was_awake(self.awake_since_s)
         if not is_new:
@@ -185,7 +190,7 @@ class ClusterEnrolment:
     def _configure(self, member: ClusterMember, obj: Object) -> None:
         member.invalid = ""
         try:
-            kronjob: KronJob | None = read_kronjob(obj)
+            kronjob: KronJob | None = read_kronjob(obj, self._default_deadline_ns)
         except InvalidSpec as error:
             kronjob = None
             member.invalid = str(error)

@@ -164,10 +164,19 @@ class ClusterMember(TrackedJob[PendingJob]):
         is_starting = self.ledger is not None and bool(self.ledger.starting)
         return AT_ONCE if is_edited or is_starting else stored.next_chosen_s
 
+    @property
+    def has_other_default(self) -> bool:
+        """Whether its stored status has a deadline that an operator with another default wrote."""
+        if self.kronjob is None or self.stored.deadline_ns is None:
+            return False
+        is_about_it = self.stored.generation == self.metadata.generation
+        return is_about_it and self.stored.deadline_ns != self.kronjob.schedule.policy.deadline_ns
+
     def status(self, now_s: int) -> Status:
         if self.frozen:
             return self.stored.replace(conditions=conditions(self, now_s))
         active = self.active_runs()
+        policy = None if self.kronjob is None else self.kronjob.schedule.policy
         coming = min(self.plan.decisions if self.plan else (), key=due_s, default=None)
         return Status(
             generation=self.metadata.generation,
@@ -179,4 +188,6 @@ class ClusterMember(TrackedJob[PendingJob]):
             unanswered_s=tuple(sorted(self.doubts)[-MOST_UNANSWERED:]),
             results=self.results,
             conditions=conditions(self, now_s),
+            suspended=policy.suspend if policy else None,
+            deadline_ns=policy.deadline_ns if policy else None,
         )

@@ -117,7 +117,7 @@ class Operator:
         recorder = ResultRecorder(statuses, events, journal, metrics, clock)
         self._enrolment = ClusterEnrolment(
             *(roster, scheduler, starter, statuses, recorder, events, doubts, self._rehearsal),
-            *(journal, clock, may_act),
+            *(journal, clock, may_act, settings.default_deadline_s),
         )
         self._jobs = Jobs(roster, starter, statuses, outcomes, recorder, cleanup, fences)
         self._reflectors = list(self._make_reflectors(client))

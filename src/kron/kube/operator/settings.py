@@ -7,6 +7,7 @@ from kron.logs.event import Level
 from kron.logs.writer import Format
 from kron.runtime import DEFAULT_SLACK_S
 
+DEFAULT_DEADLINE_S = 0
 DEFAULT_REPLACE_TIMEOUT_S = 60
 DEFAULT_WATCH_SILENCE_S = 120
 DEFAULT_NETWORK_DELAY_S = 120
@@ -26,6 +27,8 @@ class OperatorSettings(Frozen):
     """How long a leader may be silent before another takes over."""
     namespaces: tuple[str, ...] = ()
     """Where it looks for KronJobs; none: in all of them."""
+    default_deadline_s: int = DEFAULT_DEADLINE_S
+    """The deadline of KronJobs that name none."""
     slack_s: int = DEFAULT_SLACK_S
     replace_timeout_s: int = DEFAULT_REPLACE_TIMEOUT_S
     watch_silence_s: int = DEFAULT_WATCH_SILENCE_S

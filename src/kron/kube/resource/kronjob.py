@@ -12,9 +12,10 @@ from kron.core.schedule import Schedule
 from kron.core.tokens import is_fuzzy
 from kron.engine.job import Job
 from kron.jobs.entry import read_schedule
-from kron.kube.api_object import instant_s, integer, member, text
+from kron.kube.api_object import duration_ns, instant_s, integer, member, text
 from kron.kube.resource.composition import SCHEDULE, compose
 from kron.kube.resource.schema.definition import GROUP, VERSION
+from kron.kube.resource.schema.rules import is_match, says_policy
 from kron.kube.resource.schema.validate import FieldProblem, check, check_metadata, check_spec
 
 API_VERSION = f"{GROUP}/{VERSION}"
@@ -47,16 +48,19 @@ class KronJob(Frozen):
     schedule_text: str
     """Everything that the spec says about the schedule, as one text. Logs show it."""
     schedule: Schedule
+    """With the deadline that applies, the spec's own or a default."""
     template: bytes
     """`spec.jobTemplate` as compact JSON: it takes a tenth of the memory that objects would."""
     successful_limit: int = DEFAULT_SUCCESSFUL_LIMIT
     failed_limit: int = DEFAULT_FAILED_LIMIT
+    written: Schedule | None = None
+    """The schedule as the spec has it, if it names no deadline and got one."""
 
     job: Job = derived()
     """The part that the engine needs."""
 
     def __post_init__(self) -> None:
-        self._derive(job=Job(self.identity, self.schedule))
+        self._derive(job=Job(self.identity, self.schedule, self.written))
 
     @property
     def identity(self) -> str:
@@ -91,8 +95,11 @@ def read_metadata(obj: object) -> Metadata:
     )
 
 
-def read_kronjob(obj: object) -> KronJob:
-    """The KronJob that an object describes; `InvalidSpec` with all problems if it is invalid."""
+def read_kronjob(obj: object, default_deadline_ns: int = 0) -> KronJob:
+    """The KronJob that an object describes; `InvalidSpec` with all problems if it is invalid.
+
+    `default_deadline_ns`: the deadline of a KronJob that names none.
+    """
     metadata = read_metadata(obj)
     spec = member(obj, "spec")
     # The API server checks the rest of its metadata.
@@ -102,6 +109,10 @@ def read_kronjob(obj: object) -> KronJob:
     template = _template(spec, problems)
     if problems or schedule is None:
         raise InvalidSpec(problems)
+    written = None
+    if default_deadline_ns and not is_match(says_policy("deadline"), schedule_text):
+        owner = f"{metadata.namespace}/{metadata.name}" if is_fuzzy(schedule_text) else ""
+        written, schedule = schedule, _with_deadline(schedule_text, owner, default_deadline_ns)
     return KronJob(
         metadata.namespace,
         metadata.name,
@@ -111,7 +122,18 @@ def read_kronjob(obj: object) -> KronJob:
         template,
         integer(spec, "successfulJobsHistoryLimit", DEFAULT_SUCCESSFUL_LIMIT),
         integer(spec, "failedJobsHistoryLimit", DEFAULT_FAILED_LIMIT),
+        written,
     )
+
+
+def read_stored(obj: object) -> KronJob:
+    """The KronJob of a cluster, with the deadline that its operator has reported for it.
+
+    `InvalidSpec` with all problems if it is invalid.
+    """
+    status = member(obj, "status")
+    is_about_it = integer(status, "observedGeneration") == read_metadata(obj).generation
+    return read_kronjob(obj, (is_about_it and duration_ns(status, "deadline")) or 0)
 
 
 def find_problems(obj: object, namespace: str = "default") -> list[FieldProblem]:
@@ -174,6 +196,13 @@ def _join(problems: list[FieldProblem], found: list[FieldProblem]) -> None:
 def _is_under(path: str, known: set[str]) -> bool:
     """Whether a field, or one that it is part of, has a problem already."""
     return any(path == other or path.startswith((f"{other}.", f"{other}[")) for other in known)
+
+
+@lru_cache(maxsize=4096)
+def _with_deadline(text: str, identity: str, deadline_ns: int) -> Schedule:
+    """`identity`: '' for a schedule that is the same for every job."""
+    schedule = read_schedule(text, identity) if identity else _shared_schedule(text)
+    return schedule.replace(policy=schedule.policy.replace(deadline_ns=deadline_ns))
 
 
 @lru_cache(maxsize=4096)

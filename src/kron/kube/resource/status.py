@@ -9,11 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kron.core.duration import format_duration
 from kron.core.frozen import Frozen
 from kron.core.instant import optional_text, to_text
 from kron.engine.ledger import Ledger
 from kron.engine.storage import SCHEMA, ledger_from_json, ledger_to_json
-from kron.kube.api_object import instant_s, instants_s, integer, member, objects, text
+from kron.kube.api_object import (
+    duration_ns,
+    instant_s,
+    instants_s,
+    integer,
+    member,
+    objects,
+    text,
+)
 from kron.kube.resource.results import RunResults, results_from_json, results_to_json
 
 TYPE_CHECKING = False
@@ -67,6 +76,10 @@ class Status(Frozen):
     """The nominal instants of periods whose Jobs must be kept: a request for one may arrive yet."""
     results: RunResults = RunResults()
     conditions: tuple[Condition, ...] = ()
+    suspended: bool | None = None
+    """None while the spec is invalid, as for the deadline."""
+    deadline_ns: int | None = None
+    """The deadline that applies, the spec's own or the operator's default."""
 
 
 def status_to_json(status: Status) -> dict[str, object]:
@@ -74,6 +87,8 @@ def status_to_json(status: Status) -> dict[str, object]:
     last = None if status.ledger is None else status.ledger.last
     return {
         "observedGeneration": status.generation,
+        "suspended": status.suspended,
+        "deadline": None if status.deadline_ns is None else format_duration(status.deadline_ns),
         "lastPeriodID": last and to_text(last.nominal_s),
         "lastNominalTime": last and to_text(last.nominal_s),
         "lastChosenTime": last and optional_text(last.chosen_s),
@@ -98,7 +113,7 @@ def status_from_json(obj: object) -> Status:
     else is left out, because the operator derives it again.
     """
     status = member(obj, "status")
-    ledger = status.get("ledger")
+    ledger, suspended = status.get("ledger"), status.get("suspended")
     return Status(
         generation=integer(status, "observedGeneration"),
         ledger=None if ledger is None else _ledger_from_json(ledger),
@@ -109,6 +124,8 @@ def status_from_json(obj: object) -> Status:
         unanswered_s=tuple(instants_s(status, "unanswered")),
         results=results_from_json(status),
         conditions=tuple(map(_condition_from_json, objects(status, "conditions"))),
+        suspended=suspended if isinstance(suspended, bool) else None,
+        deadline_ns=duration_ns(status, "deadline"),
     )
 
 

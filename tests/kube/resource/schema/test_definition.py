@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -63,10 +64,38 @@ def test_every_text_and_list_that_a_rule_looks_at_is_bounded() -> None:
         if "jobTemplate" not in path
         and (
             (schema["type"] == "array" and "maxItems" not in schema)
-            or (schema["type"] == "string" and not {"maxLength", "enum"} & schema.keys())
+            or (schema["type"] == "string" and not {"maxLength", "enum", "format"} & schema.keys())
         )
     ]
     assert unbounded == []
+
+
+def test_every_time_in_a_status_has_the_format_of_one_and_a_period_is_an_identifier() -> None:
+    named = {path.rpartition(".")[2] for path in SCHEMAS if path.startswith(".status.")}
+    assert [
+        name for name in named if not re.fullmatch(r"[a-z]+([A-Z][a-z]+)*(ID)?(\[\])?", name)
+    ] == []
+    times = {
+        path.removeprefix(".status.")
+        for path, schema in SCHEMAS.items()
+        if schema.get("format") == "date-time"
+    }
+    assert times == {
+        *("lastNominalTime", "lastChosenTime", "nextNominalTime", "nextChosenTime"),
+        *("lastSuccessfulTime", "lastFailureTime"),
+        *("recentRuns[].startTime", "recentRuns[].completionTime"),
+        *("ledger.since", "ledger.starting[].chosen", "ledger.last.chosen"),
+        "conditions[].lastTransitionTime",
+    }
+    assert [path for path in SCHEMAS if path.endswith("Time") and path[8:] not in times] == []
+
+
+def test_a_condition_is_one_that_every_client_knows() -> None:
+    conditions = SCHEMAS[".status.conditions"]
+    assert conditions["x-kubernetes-list-type"] == "map"
+    assert conditions["x-kubernetes-list-map-keys"] == ["type"]
+    required = ["type", "status", "reason", "message", "lastTransitionTime"]
+    assert conditions["items"]["required"] == required
 
 
 def test_every_rule_has_a_message_of_one_line() -> None:

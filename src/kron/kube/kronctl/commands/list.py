@@ -18,7 +18,7 @@ from kron.kube.api_object import Object, integer, member, text
 from kron.kube.client.resources import KRONJOBS
 from kron.kube.kronctl.cluster import check_source, find_all
 from kron.kube.kronctl.kronjobs import add_source, note_namespace, read_files
-from kron.kube.resource.kronjob import InvalidSpec, KronJob, read_kronjob
+from kron.kube.resource.kronjob import InvalidSpec, KronJob, read_stored
 from kron.kube.resource.results import RunResults, results_from_json
 
 DESCRIPTION = """\
@@ -121,7 +121,7 @@ def _of_files(arguments: Namespace, terminal: Terminal) -> list[ListedKronJob]:
 
 def _of_cluster(content: Object) -> ListedKronJob:
     try:
-        return ListedKronJob(content, read_kronjob(content))
+        return ListedKronJob(content, read_stored(content))
     except InvalidSpec:
         return ListedKronJob(content)
 

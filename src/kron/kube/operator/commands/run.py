@@ -10,6 +10,7 @@ from kron.console.terminal import Terminal
 from kron.core.errors import Code, quoted
 from kron.kube.extra import check_extra
 from kron.kube.operator.settings import (
+    DEFAULT_DEADLINE_S,
     DEFAULT_HTTP,
     DEFAULT_KRONJOB_METRICS,
     DEFAULT_LEASE_DURATION_S,
@@ -103,6 +104,14 @@ def add_arguments(parser: Parser) -> None:
     )
     how = parser.add_argument_group("how to run")
     how.add_argument(
+        "--default-deadline",
+        type=whole_seconds,
+        default=DEFAULT_DEADLINE_S,
+        metavar="DURATION",
+        help="how late a Job of a KronJob may be made that names no deadline, as after an outage; "
+        f"all replicas need the same; default: {DEFAULT_DEADLINE_S}s, so that a late run is missed",
+    )
+    how.add_argument(
         "--trigger-slack",
         type=whole_seconds,
         default=DEFAULT_SLACK_S,
@@ -166,6 +175,7 @@ def run(arguments: Namespace, _: Terminal) -> int:
         lease_name=arguments.lease_name,
         lease_duration_s=arguments.lease_duration,
         namespaces=tuple(dict.fromkeys(arguments.namespace)),
+        default_deadline_s=arguments.default_deadline,
         slack_s=arguments.trigger_slack,
         replace_timeout_s=arguments.replace_timeout,
         watch_silence_s=arguments.watch_silence,
