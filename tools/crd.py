@@ -29,6 +29,7 @@ _HEAD = """\
 # `kron-operator crd` prints the same.
 """
 _LINE = 100
+_JOB_SPEC = "spec.jobTemplate.spec"
 _TYPES = {
     "string": "text",
     "integer": "whole number",
@@ -55,6 +56,8 @@ def _definition() -> Object:
     """The declared fields with their rules."""
     # Through JSON: an alias in the source is a value of its own in what is made from it.
     definition: Object = json.loads(json.dumps(yaml.safe_load(SOURCE.read_text(encoding="utf-8"))))
+    template = _schemas(definition)["spec"]["properties"]["jobTemplate"]["properties"]
+    _allow_nulls(template["spec"])
     left = dict(RULES)
     _add_rules("spec", _schemas(definition)["spec"], left)
     if left:
@@ -67,6 +70,20 @@ def _schemas(definition: Object) -> dict[str, Object]:
         "properties"
     ]
     return schemas
+
+
+def _allow_nulls(schema: Object) -> None:
+    """Let every field that is not required be null, as in a Job.
+
+    An API server drops the nulls of fields that may not be null, but refuses them in a server-side
+    apply.
+    """
+    for name, below in schema.get("properties", {}).items():
+        if name not in schema.get("required", ()):
+            below["nullable"] = True
+        _allow_nulls(below)
+    if "items" in schema:
+        _allow_nulls(schema["items"])
 
 
 def _add_rules(path: str, schema: Object, left: dict[str, tuple[Rule, ...]]) -> None:
@@ -110,6 +127,8 @@ def _rows(path: str, schema: Object) -> Iterator[str]:
             meaning += f" Default: `{below['default']}`."
         meaning = meaning.replace("|", r"\|")
         yield f"| `{path}.{name}` | {_type(below)}{required} | {meaning} |"
+        if f"{path}.{name}" == _JOB_SPEC:
+            continue  # as in any Job, and `kubectl explain` has it
         yield from _rows(f"{path}.{name}", below)
         yield from _rows(f"{path}.{name}[]", below.get("items", {}))
 

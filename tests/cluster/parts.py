@@ -11,7 +11,7 @@ from tests.cluster.tokens import ISSUER
 
 CONTROLLERS = (
     "job-controller,cronjob-controller,garbage-collector-controller,"
-    "namespace-controller,ttl-after-finished-controller"
+    "namespace-controller,ttl-after-finished-controller,clusterrole-aggregation-controller"
 )
 TUNED = ("--kube-api-qps=5000", "--kube-api-burst=5000", "--concurrent-cron-job-syncs=20")
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
+from kron.kube.resource.schema.definition import root_schema
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kronjobs import KronJobs, due_at, job_template, kronjob, wait_for
 from tests.cluster.operator import Operator
@@ -106,6 +108,9 @@ def test_a_template_as_kubectl_writes_it_is_accepted_and_runs(
         ("kronjob.spec.policy.deadline", "late"),
         ("kronjob.spec.distribution.params.shape", "skew"),
         ("kronjob.status.lastOutcome", "executed"),
+        ("kronjob.spec.jobTemplate.spec", "backoffLimit"),
+        ("kronjob.spec.jobTemplate.spec.template.spec.containers", "imagePullPolicy"),
+        ("kronjob.spec.jobTemplate.spec.template.spec.initContainers.env", "valueFrom"),
     ],
 )
 def test_kubectl_explain_teaches(cluster: ControlPlane, field: str, taught: str) -> None:
@@ -115,13 +120,45 @@ def test_kubectl_explain_teaches(cluster: ControlPlane, field: str, taught: str)
     assert "<empty>" not in said
 
 
+@pytest.mark.parametrize("way", [("apply",), ("apply", "--server-side")], ids=" ".join)
+def test_a_template_of_nulls_is_accepted_as_in_a_job(
+    cluster: ControlPlane, namespace: str, way: tuple[str, ...]
+) -> None:
+    """Templates write them for what is not set, and batch/v1 takes them."""
+    spec = root_schema()["properties"]["spec"]["properties"]["jobTemplate"]["properties"]["spec"]
+    template = {"spec": _with_nulls(spec)}
+    container = template["spec"]["template"]["spec"]["containers"][0]
+    container |= {"image": "none", "args": ["a", None], "resources": {"limits": {"cpu": 0.5}}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "job"}, **template}
+    items = [kronjob("nulls", "0 0 * * *", template=template), job]
+    for each in items:
+        words = ("--dry-run=server", f"--namespace={namespace}", "-f", "-")
+        answer = cluster.kubectl(*way, *words, input=json.dumps(each))
+        assert answer.returncode == 0, answer.stderr
+
+
+def _with_nulls(schema: dict[str, Any]) -> Any:
+    """A value with null for every field that is not required."""
+    if schema["type"] == "array":
+        return [_with_nulls(schema["items"])]
+    if schema["type"] == "string":
+        return schema.get("enum", ["run"])[-1]
+    required = schema.get("required", ())
+    return {
+        name: _with_nulls(below) if name in required else None
+        for name, below in schema["properties"].items()
+    }
+
+
 def test_it_is_a_kj_of_the_category_all_and_its_columns_show_what_matters(
     cluster: ControlPlane, kronjobs: KronJobs
 ) -> None:
     namespace = kronjobs.namespace
     kronjobs.api.create("kronjobs", namespace, good_kronjob("shown", namespace))
     head, row = cluster.kubectl("get", "kj", "-n", namespace).stdout.splitlines()
-    assert {"NAME", "SCHEDULE", "NEXT", "LAST", "AGE"} <= set(head.replace("-", " ").split())
+    assert {"NAME", "SCHEDULE", "SUSPENDED", "NEXT", "LAST", "AGE"} <= set(
+        head.replace("-", " ").split()
+    )
     assert row.startswith("shown")
     assert "30 2 * * *" in row
     assert "kronjob.kron.io/shown" in cluster.kubectl("get", "all", "-n", namespace).stdout

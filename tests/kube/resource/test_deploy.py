@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ def kubectl() -> str:
         pytest.skip(str(error))
 
 
+@cache
 def documents(path: Path) -> list[Manifest]:
     return [each for each in yaml.safe_load_all(path.read_text(encoding="utf-8")) if each]
 

@@ -130,7 +130,6 @@ def test_the_template_keeps_its_own_metadata_and_ours_wins() -> None:
         pytest.param(0, "0s", 65, id="no-deadline"),
         pytest.param(None, "10m", None, id="no-ttl"),
         pytest.param(10, "2000000h", 2**31 - 1, id="more-than-kubernetes-takes"),
-        pytest.param("10", "10m", "10", id="left-to-the-server"),
     ],
 )
 def test_a_job_does_not_vanish_while_its_period_could_start(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -218,3 +219,8 @@ def test_the_page_has_every_field_and_its_examples_are_right() -> None:
     assert read_kronjob(whole).identity == "prod/db-backup"
     whole["spec"] = {"jobTemplate": whole["spec"]["jobTemplate"], **short["spec"]}
     assert read_kronjob(whole).schedule.window.width_s == 3 * 3600
+
+
+def test_kubectl_can_apply_it_by_the_client() -> None:
+    """Which keeps the whole of it in an annotation, and those have 256 KiB together."""
+    assert len(json.dumps(definition(), separators=(",", ":"))) < 128 * 1024

@@ -200,7 +200,7 @@ def test_a_namespace_may_be_left_to_kubectl() -> None:
 
 def test_yaml_that_is_no_json_is_refused() -> None:
     obj = good_kronjob()
-    obj["spec"]["jobTemplate"]["spec"]["activeDeadlineSeconds"] = {1, 2}
+    obj["spec"]["jobTemplate"]["spec"]["anything"] = {1, 2}
     obj["spec"][True] = "on"
     messages = [str(problem) for problem in find_problems(obj)]
     assert len(messages) == 2

@@ -81,6 +81,8 @@ class SchemaField(Frozen):
     items: SchemaField | None = None
     is_open: bool = False
     """Whether undeclared members are kept."""
+    may_be_null: bool = False
+    """For an item of a list. A member that is null counts as absent anyway."""
 
     @property
     def is_refused(self) -> bool:
@@ -131,6 +133,7 @@ def read_field(schema: Object, path: str, *, is_required: bool = False) -> Schem
         ),
         items=read_field(schema["items"], f"{path}[]") if "items" in schema else None,
         is_open=schema.get("x-kubernetes-preserve-unknown-fields", False),
+        may_be_null=schema.get("nullable", False),
     )
 
 

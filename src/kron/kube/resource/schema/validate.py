@@ -153,6 +153,8 @@ def check_value(path: str, field: SchemaField, value: object) -> Iterator[FieldP
             return  # like the server: no rule is applied to a value that is too long
     elif isinstance(value, list) and field.items is not None:
         for place, item in enumerate(value):
+            if item is None and field.items.may_be_null:
+                continue
             yield from check_value(f"{path}[{place}]", field.items, item)
     for rule in field.rules:
         if not rule.holds(value):
