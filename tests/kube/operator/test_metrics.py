@@ -15,7 +15,7 @@ from kron.kube.operator.kronjob_metrics import KronJobMetrics
 from kron.kube.operator.metrics import LATENESS_BOUNDS_S, Metrics
 from kron.kube.operator.roster import ClusterRoster
 from kron.kube.resource.results import RunResults
-from tests.kube.operator.made import T0, Unwritten, metadata
+from tests.kube.operator.made import T0, Unwritten, kronjob, metadata
 from tests.test_docs import page
 
 
@@ -113,6 +113,20 @@ def test_a_kronjob_has_metrics_of_its_own() -> None:
         ("kron_kronjob_runs_total", "ns", "a", "failed"): 2,
     }
     assert found["kron_kronjobs_without_metrics",] == 0
+
+
+def test_only_a_suspended_kronjob_has_a_series_that_says_so() -> None:
+    """An alert on old successes leaves these out."""
+    roster = ClusterRoster()
+    for name, suspend in (("asleep", True), ("awake", False), ("invalid", None)):
+        member = roster.enrol(metadata(name), Unwritten())
+        if suspend is not None:
+            member.kronjob = kronjob(policy={"suspend": suspend})
+    metrics = Metrics()
+    metrics.is_leader = True
+    metrics.more = KronJobMetrics(roster, metrics, 3).lines
+    found = {key: value for key, value in values(metrics).items() if "suspended" in key[0]}
+    assert found == {("kron_kronjob_suspended", "ns", "asleep"): 1}
 
 
 def test_only_so_many_kronjobs_have_them_and_always_the_same() -> None:

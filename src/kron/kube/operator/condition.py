@@ -111,6 +111,6 @@ def _ready(member: ClusterMember, trouble: Trouble | None) -> tuple[bool, str, s
         return False, INVALID_SPEC, "the spec is invalid, so nothing is scheduled"
     if trouble is not None:
         return False, trouble.reason, trouble.message
-    if member.kronjob is not None and member.kronjob.schedule.policy.suspend:
+    if member.is_suspended:
         return True, "Suspended", "nothing runs until the suspension is lifted"
     return True, "Scheduled", ""

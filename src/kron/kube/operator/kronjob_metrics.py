@@ -54,6 +54,12 @@ class KronJobMetrics:
             kind="gauge",
         )
         yield from family(
+            "kron_kronjob_suspended",
+            "1 while the KronJob is suspended; others have no series.",
+            {of: 1 for each, of in labels if each.is_suspended},
+            kind="gauge",
+        )
+        yield from family(
             "kron_kronjob_runs_total",
             "Jobs of the KronJob that have finished since this replica started, by result.",
             {

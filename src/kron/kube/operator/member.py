@@ -165,6 +165,10 @@ class ClusterMember(TrackedJob[PendingJob]):
         return AT_ONCE if is_edited or is_starting else stored.next_chosen_s
 
     @property
+    def is_suspended(self) -> bool:
+        return self.kronjob is not None and self.kronjob.schedule.policy.suspend
+
+    @property
     def has_other_default(self) -> bool:
         """Whether its stored status has a deadline that an operator with another default wrote."""
         if self.kronjob is None or self.stored.deadline_ns is None:
