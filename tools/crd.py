@@ -14,7 +14,8 @@ from pathlib import Path
 import yaml
 
 from kron.kube.api_object import Object
-from kron.kube.resource.schema.rules import RULES, Rule
+from kron.kube.resource.schema.rule import Rule
+from kron.kube.resource.schema.rules import RULES
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "tools" / "kronjob.yaml"

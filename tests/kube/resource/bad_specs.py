@@ -172,6 +172,21 @@ BAD_SPECS: list[BadSpec] = [
     _schedule(
         "window-absurd-in-text", "0 0 * * * @win(after,99999999h)", _WIN_RULE, "than 292 years"
     ),
+    _schedule(
+        "window-over-a-year-in-text", "0 0 * * * @win(after,8785h)", "at most 8784h", "366 days"
+    ),
+    _schedule(
+        "deadline-absurd-in-text",
+        "0 0 * * * @policy(concurrency=allow,deadline=2562048h)",
+        "a deadline is written like @policy(deadline=10m)",
+        "than 292 years",
+    ),
+    _schedule(
+        "deadline-days-in-text",
+        "0 0 * * * @policy(deadline=2d,suspend=true)",
+        "a deadline is written like @policy(deadline=10m)",
+        "2d",
+    ),
     _schedule("hours-in-text", "0 0 * * * @only(hours=99)", _CLAUSE_RULE, "between 0 and 23"),
     _schedule("dow-in-text", "0 0 * * * @avoid(dow=XYZ)", _CLAUSE_RULE, "XYZ"),
     _schedule("key-in-text", "0 0 * * * @avoid(day=MON)", _CLAUSE_RULE, "unknown key"),
@@ -488,7 +503,7 @@ BAD_SPECS: list[BadSpec] = [
     ),
     _api(
         "deadline-centuries",
-        {"policy": {"deadline": "9999999999h"}},
+        {"policy": {"deadline": "2562048h"}},
         "spec.policy.deadline",
         "a duration is at most 292 years long",
         "is longer than 292 years",

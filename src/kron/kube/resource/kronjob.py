@@ -15,7 +15,8 @@ from kron.jobs.entry import read_schedule
 from kron.kube.api_object import duration_ns, instant_s, integer, member, text
 from kron.kube.resource.composition import SCHEDULE, compose
 from kron.kube.resource.schema.definition import GROUP, VERSION
-from kron.kube.resource.schema.rules import is_match, says_policy
+from kron.kube.resource.schema.rule import is_match
+from kron.kube.resource.schema.rules import says_policy
 from kron.kube.resource.schema.validate import FieldProblem, check, check_metadata, check_spec
 
 API_VERSION = f"{GROUP}/{VERSION}"

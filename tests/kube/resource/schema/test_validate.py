@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kron.core.distribution import Anchor, Direction
-from kron.core.duration import SECOND_NS, format_duration
+from kron.core.duration import LARGEST_NS, SECOND_NS, format_duration
 from kron.core.errors import KronError
 from kron.core.instant import DAY_S
 from kron.core.limits import DEFAULT_LIMITS
@@ -24,14 +24,18 @@ from kron.engine.actions import Outcome
 from kron.jobs.entry import read_schedule
 from kron.kube.resource.kronjob import InvalidSpec, find_problems, read_kronjob
 from kron.kube.resource.schema.definition import SPEC, SchemaField, root_schema
-from kron.kube.resource.schema.rules import (
-    _BELOW_CENTURIES,
+from kron.kube.resource.schema.durations import (
+    BELOW_CENTURIES,
     DURATION,
+    NO_TERM_OF_A_YEAR,
+    NO_TERM_OF_CENTURIES,
+)
+from kron.kube.resource.schema.rule import is_match
+from kron.kube.resource.schema.rules import (
     MODIFIERS_WELL_FORMED,
     RULES,
     SCHEDULE_RULES,
     ZONE,
-    is_match,
 )
 from kron.kube.resource.schema.validate import check
 from tests.core.schedules import schedule_texts
@@ -247,7 +251,26 @@ def test_the_duration_rules_accept_every_duration(duration_ns: int, zeros: int) 
     rules = RULES["spec.window.duration"]
     is_year = duration_ns <= DEFAULT_LIMITS.window_days * DAY_S * SECOND_NS
     assert all(rule.holds(text) for rule in rules) is is_year
-    assert is_match(_BELOW_CENTURIES, text) or not is_year
+    assert is_match(BELOW_CENTURIES, text) or not is_year
+    assert is_match(NO_TERM_OF_A_YEAR, text) or not is_year
+
+
+@pytest.mark.parametrize(
+    ("pattern", "longest_ns"),
+    [
+        pytest.param(NO_TERM_OF_A_YEAR, DEFAULT_LIMITS.window_days * DAY_S * SECOND_NS, id="year"),
+        pytest.param(NO_TERM_OF_CENTURIES, LARGEST_NS, id="centuries"),
+    ],
+)
+@pytest.mark.parametrize(("unit", "seconds"), [("h", 3600), ("m", 60), ("s", 1)])
+def test_a_term_of_a_duration_is_bounded_to_the_unit(
+    pattern: str, longest_ns: int, unit: str, seconds: int
+) -> None:
+    most = longest_ns // (seconds * SECOND_NS)
+    for number in (0, 9, 10, most // 10, most // 2, most - 1, most):
+        assert is_match(pattern, f"00{number}{unit}"), number
+    for number in (most + 1, most + 10, most * 2, most * 10):
+        assert not is_match(pattern, f"{number}{unit}"), number
 
 
 @pytest.mark.parametrize("text", HOSTILE)

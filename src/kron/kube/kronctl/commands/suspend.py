@@ -15,7 +15,8 @@ from kron.kube.client.errors import CONFLICT, ApiError, is_gone
 from kron.kube.client.resources import KRONJOBS
 from kron.kube.kronctl.cluster import Name, add_cluster, get, name_of, reach
 from kron.kube.resource.kronjob import InvalidSpec, read_kronjob, read_metadata
-from kron.kube.resource.schema.rules import is_match, says_policy
+from kron.kube.resource.schema.rule import is_match
+from kron.kube.resource.schema.rules import says_policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

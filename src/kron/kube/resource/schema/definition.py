@@ -12,7 +12,8 @@ from enum import StrEnum
 
 from kron.core.frozen import Frozen
 from kron.kube.api_object import Object
-from kron.kube.resource.schema.rules import RULES, Rule
+from kron.kube.resource.schema.rule import Rule
+from kron.kube.resource.schema.rules import RULES
 
 GROUP = "kron.io"
 VERSION = "v1alpha1"

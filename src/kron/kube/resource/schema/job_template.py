@@ -17,7 +17,7 @@ from functools import cache
 from kron.core.errors import Code, did_you_mean, quoted
 from kron.kube.api_object import Object, member, objects, text
 from kron.kube.resource.schema.definition import FieldType, SchemaField
-from kron.kube.resource.schema.rules import Rule, shaped
+from kron.kube.resource.schema.rule import Rule, shaped
 from kron.kube.resource.schema.validate import FieldProblem, check_value
 
 _PATH = "spec.jobTemplate"

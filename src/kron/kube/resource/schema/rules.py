@@ -8,37 +8,23 @@ in two ways, because Python would try all of them: a list of zeros takes years w
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-
 from kron.core.duration import SECOND_NS, parse_duration
 from kron.core.errors import Code, KronError
-from kron.core.frozen import Frozen
 from kron.core.instant import DAY_S
 from kron.core.limits import DEFAULT_LIMITS
+from kron.kube.resource.schema.durations import (
+    BELOW_CENTURIES,
+    DURATION,
+    NO_TERM_OF_A_YEAR,
+    NO_TERM_OF_CENTURIES,
+)
+from kron.kube.resource.schema.rule import Rule, has, is_match, matches, refused, shaped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
-class Rule(Frozen):
-    """A rule in CEL for the API server and, beside it, the same rule in Python."""
-
-    cel: str
-    message: str
-    holds: Callable[[Any], bool]
-    path: str = ""
-    """The member that the rule is about, such as `.params.shape`; '' for the whole value."""
-    code: Code = Code.FIELD_VALUE
-
-    @property
-    def is_refusal(self) -> bool:
-        """Whether no value fulfils it: see `refused`."""
-        return self.cel == _NEVER
-
-
-_NEVER = "false"
 _BLANK = r"[ \t]"
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _ARGUMENTS = rf'(?:[^ \t"()]|{_STRING})*'
@@ -103,24 +89,6 @@ NO_CONTROL_CHARACTERS = r"[^\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]*"
 
 ZONE = r"[A-Za-z0-9_+-]+(?:/[A-Za-z0-9_+-]+)*"
 
-_DURATION_NUMBER = r"(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})"
-DURATION = rf"0|(?:{_DURATION_NUMBER}(?:ns|us|µs|μs|ms|s|m|h))+"
-
-
-def _brief(*digits: int) -> str:
-    """Matches durations with at most this number of digits before h, m, s, ms, us and ns."""
-    terms = "|".join(
-        rf"(?:(?:0*[1-9][0-9]{{0,{most - 1}}}|0+)(?:\.[0-9]*)?|\.[0-9]+){unit}"
-        for unit, most in zip(("h", "m", "s", "ms", "[uµμ]s", "ns"), digits, strict=True)
-    )
-    return rf"0|(?:{terms})+"
-
-
-_BELOW_CENTURIES = _brief(5, 7, 9, 12, 15, 18)
-"""However many of such terms fit into 64 characters, the sum is less than 292 years: the API
-server's own `duration` fails with a message of its own on more."""
-_NO_TERM_OF_CENTURIES = _brief(7, 9, 10, 13, 16, 19)
-
 _TIME = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
 _DAY = "[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
 _CLAUSES = {
@@ -134,37 +102,6 @@ _CLAUSES = {
 }
 CLAUSE = "|".join(f"{key}={value}" for key, value in _CLAUSES.items())
 _QUOTABLE_CLAUSE = "|".join(f"{key}=(?:{value}|{_STRING})" for key, value in _CLAUSES.items())
-
-
-def shaped(message: str, *patterns: str) -> Rule:
-    """The rule that a text matches one of these. The engine, if it reads it, explains more."""
-    return Rule(
-        " || ".join(f"self.{matches(pattern)}" for pattern in patterns),
-        message,
-        lambda text: any(is_match(pattern, text) for pattern in patterns),
-        code=Code.FIELD_FORM,
-    )
-
-
-def matches(pattern: str) -> str:
-    """The call in CEL, anchored and in the server's dialect; `fullmatch` anchors it in Python.
-
-    The pattern is a raw string there and contains no single quote.
-    """
-    for_server = pattern.replace(r"\u2028\u2029", r"\x{2028}\x{2029}")
-    return f"matches(r'^(?:{for_server})$')"
-
-
-def is_match(pattern: str, text: object) -> bool:
-    """The same in Python. A value that is not text does not match."""
-    return isinstance(text, str) and re.fullmatch(pattern, text) is not None
-
-
-def has(value: object, *names: str) -> bool:
-    """CEL's `has(self.a) && has(self.a.b)`. A null counts as absent: the API server drops it."""
-    for name in names:
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value is not None
 
 
 def says(modifier: str) -> str:
@@ -247,18 +184,6 @@ def belongs(parameter: str) -> Rule:
     )
 
 
-def refused(name: str, advice: str) -> Rule:
-    """The rule of a field that people write and that a KronJob does not have.
-
-    The API server drops unknown fields without a word, and a job would run in another time zone. So
-    the field is declared, and refused. The rule is that of the field, not of the spec: one that is
-    stored already does not keep people from editing the rest, since an API server does not apply
-    the rules of what stays as it is.
-    """
-    message = f"a KronJob has no field {name}: {advice}"
-    return Rule(_NEVER, message, lambda _: False, code=Code.FIELD_UNKNOWN)
-
-
 FUZZY_HAS_NO_ZONE = Rule(
     f"!has(self.timeZone) || !self.schedule.{matches(FUZZY)}",
     "a fuzzy schedule has no timeZone: its times are in UTC, or carry their own offset as "
@@ -280,7 +205,7 @@ DURATION_RULE = shaped(
 )
 
 AT_MOST_A_YEAR = Rule(
-    f"!self.{matches(DURATION)} || (self.{matches(_BELOW_CENTURIES)} && "
+    f"!self.{matches(DURATION)} || (self.{matches(BELOW_CENTURIES)} && "
     f"duration(self) <= duration('{LONGEST_WINDOW_H}h'))",
     f"a window is at most {LONGEST_WINDOW_H}h long, which is {DEFAULT_LIMITS.window_days} days",
     _is_at_most_a_year,
@@ -295,15 +220,20 @@ MORE_THAN_NOTHING = Rule(
 )
 
 NO_CENTURIES = Rule(
-    f"!self.{matches(DURATION)} || self.{matches(_NO_TERM_OF_CENTURIES)}",
+    f"!self.{matches(DURATION)} || self.{matches(NO_TERM_OF_CENTURIES)}",
     "a duration is at most 292 years long",
-    lambda text: not is_match(DURATION, text) or is_match(_NO_TERM_OF_CENTURIES, text),
+    lambda text: not is_match(DURATION, text) or is_match(NO_TERM_OF_CENTURIES, text),
     code=Code.FIELD_FORM,
 )
 
 _CLAUSE_MESSAGE = (
     "a clause is one of hours=8-18, dow=MON-FRI, dom=1-7, months=JAN,DEC, "
     "between=22:00-06:00, date=2026-12-25, dates=2026-12-24..2026-12-31"
+)
+
+_DEADLINE_WELL = (
+    rf"(?:{_OUTSIDE_STRINGS}{_BLANK})?@policy\((?:{_ARGUMENTS},)?"
+    rf"deadline=(?:{NO_TERM_OF_CENTURIES}|{_STRING})[,)](?s:.*)"
 )
 
 SCHEDULE_RULES = (
@@ -351,9 +281,20 @@ SCHEDULE_RULES = (
     ),
     written_well(
         "win",
-        rf"(?:after|around|before|{_STRING}),(?:{_BELOW_CENTURIES}|{_STRING})",
+        rf"(?:after|around|before|{_STRING}),(?:{NO_TERM_OF_A_YEAR}|{_STRING})",
         "a window is written like @win(after,2h): after, around or before, then a duration such "
-        "as 90m, 1h30m or 24h",
+        f"as 90m, 1h30m or 24h; at most {LONGEST_WINDOW_H}h",
+    ),
+    Rule(
+        f"!self.{matches(says_policy('deadline'))} || self.{matches(_DEADLINE_WELL)}",
+        "a deadline is written like @policy(deadline=10m), with a duration such as 90s, 10m or "
+        "24h; at most 292 years",
+        lambda text: (
+            "deadline=" not in text
+            or not is_match(says_policy("deadline"), text)
+            or is_match(_DEADLINE_WELL, text)
+        ),
+        code=Code.FIELD_FORM,
     ),
     *(
         written_well(
