@@ -137,6 +137,8 @@ def _rows(path: str, schema: Object) -> Iterator[str]:
 def _type(schema: Object) -> str:
     if "items" in schema:
         return f"list of {_TYPES[schema['items']['type']]}s"
+    if schema.get("format") == "date-time":
+        return "time"
     return "texts by key" if "additionalProperties" in schema else _TYPES[schema["type"]]
 
 

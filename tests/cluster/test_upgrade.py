@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,12 @@ def test_what_was_stored_goes_on_and_an_old_spelling_is_reported_and_can_be_fixe
     api.patch("kronjobs", "default", "zoned", {"status": {"lastOutcome": "executed"}}, "status")
     assert refusal(api, "zoned", {"spec": {"policy": {"suspend": True}}}) == ""
     assert HINT in refusal(api, "zoned", {"spec": {"timezone": "Asia/Tokyo"}})
+
+    page = (ROOT / "docs/kronjob.md").read_text(encoding="utf-8")
+    (query,) = re.findall(r"kubectl get kronjobs -A -o (jsonpath=)'(.*timezone.*)'", page)
+    assert own_cluster.kubectl("get", "kronjobs", "-A", "-o", "".join(query)).stdout == (
+        "default/zoned\n"
+    )
 
     with Operator(own_cluster, "default", tmp_path) as operator:
         operator.start()
