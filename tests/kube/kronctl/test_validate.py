@@ -65,6 +65,11 @@ def places(kronctl: Kronctl, text: str | bytes, *words: str, name: str = "a.yaml
             kronjob(more="  timeZone: Europe/Pariss\n"), ["8:13 zone-unknown"], id="a-zone"
         ),
         pytest.param(
+            kronjob(more="  timezone: Europe/Paris\n  suspend: true\n"),
+            ["8:3 field-unknown", "9:3 field-unknown"],
+            id="other-spellings",
+        ),
+        pytest.param(
             kronjob(more="  policy:\n    concurrency: maybe\n    suspend: maybe\n"),
             ["9:18 value-unknown", "10:14 field-form"],
             id="two-at-once",

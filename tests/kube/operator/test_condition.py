@@ -82,6 +82,12 @@ def test_a_new_leader_takes_over_trouble_but_not_what_a_frozen_operator_wrote() 
     assert trouble_of(Status()) is None
 
 
+def test_trouble_of_a_stored_condition_has_a_reason_even_if_that_has_none() -> None:
+    """An API server refuses a status with a condition without one."""
+    nameless = Condition("SchedulingError", True, "", "quota", T0, 1)
+    assert trouble_of(Status(conditions=(nameless,))) == Trouble("Unknown", "quota", 1)
+
+
 def test_trouble_is_over_with_the_generation_that_it_was_about() -> None:
     made = member()
     made.trouble = QUOTA
