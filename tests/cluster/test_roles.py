@@ -42,16 +42,15 @@ def binding(role: str) -> Object:
 def test_edit_and_admin_may_change_kronjobs_view_may_read_them_and_no_one_writes_a_status(
     cluster: ControlPlane, namespace: str, kronjobs: KronJobs
 ) -> None:
-    api = cluster.api()
-    may: dict[str, set[str]] = {}
-    for role in ("view", "edit", "admin"):
-        api.create("rolebindings", namespace, binding(role))
-        may[role] = {
-            verb for verb in READ | WRITE if _can(cluster, namespace, role, verb, "kronjobs")
-        }
-        writes = (_can(cluster, namespace, role, each, "kronjobs/status") for each in WRITE)
-        assert not any(writes), role
-    assert may == {"view": READ, "edit": READ | WRITE, "admin": READ | WRITE}
+    def may(role: str, resource: str) -> set[str]:
+        verbs = READ | WRITE
+        return {verb for verb in verbs if _can(cluster, namespace, role, verb, resource)}
+
+    for role, verbs in {"view": READ, "edit": READ | WRITE, "admin": READ | WRITE}.items():
+        cluster.api().create("rolebindings", namespace, binding(role))
+        # The API server hears of new bindings and roles a moment later.
+        wait_for(lambda r=role, v=verbs: may(r, "kronjobs") == v, f"{role} may {verbs}")  # type: ignore[misc]
+        assert may(role, "kronjobs/status") == READ
 
     manifest = json.dumps(kronjob("made", YEARLY))
     words = (f"--namespace={namespace}", "create", "-f", "-")
