@@ -59,6 +59,18 @@ def test_a_dry_run_tells_whose_kronjob_is_in_the_way(kronctl: Kronctl) -> None:
     assert ran.out.startswith("prod/report: would create")
 
 
+def test_the_deadline_of_the_operator_and_a_suspension_in_the_text_are_shown(
+    kronctl: Kronctl,
+) -> None:
+    status = "status: {deadline: 10m, suspended: true}\n"
+    asleep = kronjob("asleep", schedule="0 2 * * * @policy(suspend=true)")
+    with serving(kronjob("backup") + status, asleep + status) as address:
+        use(kronctl, address)
+        assert "may start 10m late" in kronctl("explain", "backup").out
+        listed = kronctl("list", "--format", "json").json["kronjobs"]
+    assert {each["name"]: each["suspended"] for each in listed} == {"asleep": True, "backup": False}
+
+
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_cluster_that_is_away_is_named_with_what_to_check(kronctl: Kronctl, scheme: str) -> None:
     use(kronctl, f"{scheme}://127.0.0.1:1")

@@ -138,8 +138,6 @@ class ClusterEnrolment:
             self._doubts.taken_up(member)
             if member.invalid:
                 self.tell_invalid(member)
-            if member.has_other_default:
-                self._statuses.touch(member, TIDY_DELAY_S)
             if self.awake_since_s is not None and not is_new:
                 member.was_awake(self.awake_since_s)
         if not is_new:

@@ -168,14 +168,6 @@ class ClusterMember(TrackedJob[PendingJob]):
     def is_suspended(self) -> bool:
         return self.kronjob is not None and self.kronjob.schedule.policy.suspend
 
-    @property
-    def has_other_default(self) -> bool:
-        """Whether its stored status has a deadline that an operator with another default wrote."""
-        if self.kronjob is None or self.stored.deadline_ns is None:
-            return False
-        is_about_it = self.stored.generation == self.metadata.generation
-        return is_about_it and self.stored.deadline_ns != self.kronjob.schedule.policy.deadline_ns
-
     def status(self, now_s: int) -> Status:
         if self.frozen:
             return self.stored.replace(conditions=conditions(self, now_s))
