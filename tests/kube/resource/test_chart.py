@@ -114,6 +114,7 @@ def test_a_value_that_means_nothing_is_refused(values: Manifest, words: str) -> 
 
 def test_values_reach_the_operator() -> None:
     values = {
+        "defaultDeadline": "10m",
         "lease": {"duration": "30s", "name": "one"},
         "maxClockSkew": "5s",
         "triggerSlack": "7s",
@@ -128,6 +129,7 @@ def test_values_reach_the_operator() -> None:
     (deployment,) = of_kind("Deployment", found)
     said = settings(deployment)
     wanted = {
+        "default_deadline": 600,
         "lease_duration": 30,
         "lease_name": "one",
         "max_clock_skew": 5,
