@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import ssl
 from base64 import b64encode
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from kron.core.errors import Code, KronError, quoted, visible
@@ -42,6 +43,13 @@ class Access(Frozen):
     server_name: str = ""
     """The name in the server's certificate, if it is not the one in its address."""
     is_verified: bool = True
+    impersonation: tuple[tuple[str, str], ...] = ()
+    """Headers that ask the server to act as somebody else; one of them may be there twice."""
+
+    def as_user(self, user: str, groups: Sequence[str] = ()) -> Access:
+        """The same, but acting as this user, who is in these groups."""
+        headers = [("Impersonate-User", user), *(("Impersonate-Group", each) for each in groups)]
+        return self.replace(impersonation=tuple(headers))
 
     def ssl_context(self, credential: Credential) -> ssl.SSLContext | None:
         """The TLS settings of connections that present `credential`; None without TLS."""

@@ -15,11 +15,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from json import dumps
 
 import aiohttp
+from multidict import CIMultiDict
 from yarl import URL
 
 from kron.kube.api_object import Object
 from kron.kube.client.access import Access
 from kron.kube.client.errors import SILENT, ApiError, json_object, malformed, no_answer, refusal
+from kron.kube.client.lines import Lines
 from kron.kube.client.resources import Resource, escaped
 from kron.kube.client.session import UNBOUNDED, Sessions
 
@@ -35,6 +37,7 @@ _WRITES = {
 _JSON = "application/json"
 _MERGE_PATCH = "application/merge-patch+json"
 _BRIEF = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+_BRIEF_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 _MOST_ERROR_BYTES = 64 * 1024
 _MOST_OBJECT_BYTES = 16 * 1024 * 1024
 _MOST_PAGE_BYTES = 512 * 1024 * 1024
@@ -56,8 +59,14 @@ class Client(AbstractAsyncContextManager["Client"]):
         observe: Callable[[str, str, int], None] = lambda *_: None,
         observe_date: Callable[[str, float], None] = lambda *_: None,
         limit: int = 128,
+        request_s: float | None = None,
     ) -> None:
+        """`request_s`: how long each request may take, instead of its own limit; 0: any time.
+
+        A watch has no such limit.
+        """
         self.access = access
+        self._request_s = request_s
         self._sessions = Sessions(access, user_agent)
         self._observe = observe
         self._observe_date = observe_date
@@ -68,7 +77,7 @@ class Client(AbstractAsyncContextManager["Client"]):
         await self._sessions.close()
 
     async def get(
-        self, resource: Resource, namespace: str, name: str, *, timeout_s: float = _REQUEST_S
+        self, resource: Resource, namespace: str | None, name: str, *, timeout_s: float = _REQUEST_S
     ) -> Object:
         path = resource.path(namespace, name)
         return await self._object("get", resource, path, timeout_s=timeout_s)
@@ -92,12 +101,18 @@ class Client(AbstractAsyncContextManager["Client"]):
         )
 
     async def dry_run(
-        self, resource: Resource, namespace: str, body: Object, *, timeout_s: float
-    ) -> None:
-        """Ask whether `create` would succeed. Nothing is created."""
+        self,
+        resource: Resource,
+        namespace: str,
+        body: Object,
+        *,
+        is_brief: bool = True,
+        timeout_s: float = _REQUEST_S,
+    ) -> Object:
+        """What `create` would return, or its error. Nothing is created."""
         path, query = resource.path(namespace), "&fieldValidation=Strict&dryRun=All"
-        await self._object(
-            "dry-run", resource, path, body, is_brief=True, query=query, timeout_s=timeout_s
+        return await self._object(
+            "dry-run", resource, path, body, is_brief=is_brief, query=query, timeout_s=timeout_s
         )
 
     async def replace(
@@ -141,18 +156,27 @@ class Client(AbstractAsyncContextManager["Client"]):
         await self._object("delete", resource, resource.path(namespace, name), body)
 
     async def pages(
-        self, resource: Resource, namespace: str | None, *, selector: str = "", fields: str = ""
+        self,
+        resource: Resource,
+        namespace: str | None,
+        *,
+        selector: str = "",
+        fields: str = "",
+        is_brief: bool = False,
     ) -> AsyncGenerator[tuple[list[Object], str], None]:
         """All objects as of one version, page by page, each page with that version.
 
-        The server keeps the version for some minutes: then the next page is an ApiError 410.
+        Only their metadata if `is_brief`. The server keeps the version for some minutes: then the
+        next page is an ApiError 410.
         """
         path = resource.path(namespace)
         query = f"&limit={_PAGE}{_selected(selector, fields)}"
         token = ""
         while True:
             words = f"{query}&continue={escaped(token)}" if token else query
-            answer = await self._object("list", resource, path, query=words, timeout_s=_LIST_S)
+            answer = await self._object(
+                "list", resource, path, is_brief=is_brief, query=words, timeout_s=_LIST_S
+            )
             items, version, token = _page(resource, answer)
             yield items, version
             if not token:
@@ -185,7 +209,7 @@ class Client(AbstractAsyncContextManager["Client"]):
         timeout = aiohttp.ClientTimeout(
             total=None, sock_connect=min(silence_s, _CONNECT_S), sock_read=silence_s
         )
-        lines = _Lines(what)
+        lines = Lines(what, _MOST_OBJECT_BYTES)
         try:
             async with self._answer("watch", resource, url, timeout=timeout) as answer:
                 opened()
@@ -210,24 +234,28 @@ class Client(AbstractAsyncContextManager["Client"]):
         timeout_s: float = _REQUEST_S,
     ) -> Object:
         """One request that returns an object, within `timeout_s` in total."""
+        most_s = timeout_s if self._request_s is None else self._request_s or None
         written = None if body is None else dumps(body, separators=(",", ":")).encode()
         what = f"{verb} {resource.plural}"
         is_write = verb in _WRITES
         most = _MOST_PAGE_BYTES if verb == "list" else _MOST_OBJECT_BYTES
         is_sent = False
         try:
-            async with asyncio.timeout(timeout_s) as limit:
+            async with asyncio.timeout(most_s) as limit:
                 async with nullcontext() if resource.is_urgent else self._slots:
                     # The server gives up when we do: after the rest of our time, not all of it.
-                    left_s = (limit.when() or 0.0) - asyncio.get_running_loop().time()
-                    url = f"{path}?timeout={max(1, int(left_s * 1000))}ms{query}"
+                    ends_s = limit.when()
+                    left_s = 0.0 if ends_s is None else ends_s - asyncio.get_running_loop().time()
+                    asked = "" if ends_s is None else f"timeout={max(1, int(left_s * 1000))}ms"
+                    url = f"{path}?{asked}{query}"
                     is_sent = is_write
-                    accept = _BRIEF if is_brief else _JSON
+                    brief = _BRIEF_LIST if verb == "list" else _BRIEF
+                    accept = brief if is_brief else _JSON
                     async with self._answer(verb, resource, url, written, accept) as answer:
                         data = await _read_bounded(answer, most)
             return _object_of(what, data, is_write=is_write)
         except TimeoutError:
-            why = f"no answer within {timeout_s:g} s"
+            why = f"no answer within {most_s:g} s"
             raise no_answer(what, why, is_sent=is_sent) from None
         except aiohttp.ClientConnectorError as error:
             raise _unconnected(what, error, self.access.server) from None
@@ -249,7 +277,9 @@ class Client(AbstractAsyncContextManager["Client"]):
         content_type = _MERGE_PATCH if verb == "patch" else _JSON
         for is_last in (False, True):
             session = await self._sessions.current()
-            headers = {**session.headers, "Accept": accept, "Content-Type": content_type}
+            known = {**session.headers, "Accept": accept, "Content-Type": content_type}
+            headers = CIMultiDict(known)
+            headers.extend(self.access.impersonation)
             is_answered = False
             loop = asyncio.get_running_loop()
             began_s = loop.time()
@@ -359,26 +389,3 @@ def _event(what: str, line: bytes) -> tuple[str, Object]:
         code = obj.get("code")
         raise refusal(what, code if isinstance(code, int) and 400 <= code <= 599 else 500, obj)
     return kind, obj
-
-
-class _Lines:
-    """Collects bytes into lines of bounded length. An unfinished line is kept for later."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._begun: list[bytes] = []
-        self._begun_bytes = 0
-
-    def feed(self, data: bytes) -> list[bytes]:
-        """The lines that `data` completes, without line feeds and empty lines."""
-        first, *rest = data.split(b"\n")
-        self._begun.append(first)
-        self._begun_bytes += len(first)
-        if self._begun_bytes > _MOST_OBJECT_BYTES:
-            raise malformed(self._what, f"a line is longer than {_MOST_OBJECT_BYTES} bytes")
-        if not rest:
-            return []
-        lines = [b"".join(self._begun), *rest]
-        last = lines.pop()
-        self._begun, self._begun_bytes = [last], len(last)
-        return [line for line in lines if line.strip()]
