@@ -41,7 +41,8 @@ class Program(Frozen):
     package: str
     """The package of the sub-commands. Each module has DESCRIPTION and EXAMPLES for its help,
     `add_arguments(parser)`, and `run(arguments, terminal)`, which returns the exit code; it may
-    have `refuse(error, terminal)`, which answers a wrong command line with another one."""
+    have `refuse(error, terminal)`, which answers a wrong command line with another one, and
+    FAILURE, the exit code of all its errors instead of the program's own codes for them."""
     commands: Mapping[str, str]
     """Every sub-command and its summary, so that `--help` imports none of them."""
     groups: Mapping[str, str]
@@ -126,6 +127,9 @@ class Program(Frozen):
             terminal.error(f"{prefix} {error}", f"Try: {parser.prog} --help")
             refuse = getattr(parser.command, "refuse", None)
             return self.wrong_usage if refuse is None else refuse(error, terminal)
+        except KronError as error:
+            own = self._fail(error, terminal)
+            return getattr(parser.command, "FAILURE", own)
         return code
 
     def _help(self, words: Sequence[str], terminal: Terminal) -> int:

@@ -77,7 +77,6 @@ def show_explanation(
 
 def add_comparison_options(parser: _ActionsContainer) -> None:
     add_number(parser, "--days", "how far to look ahead", most=366, default=7)
-    parser.add_argument("--exit-code", action="store_true", help="exit 1 if a run differs")
     parser.add_argument(
         "--all", action="store_true", help=f"show every run, not {SHOWN_RUNS} a job"
     )
@@ -85,8 +84,8 @@ def add_comparison_options(parser: _ActionsContainer) -> None:
 
 def show_comparison(
     before: Jobs, after: Jobs, arguments: Namespace, terminal: Terminal, *, schema: str
-) -> int:
-    """Print what changes if `after` replaces `before`."""
+) -> bool:
+    """Print what changes if `after` replaces `before`: whether anything does."""
     from kron.answers.comparison import compare, comparison_document, comparison_lines
 
     at_s = moment_s(arguments)
@@ -97,7 +96,7 @@ def show_comparison(
     else:
         most_runs = None if arguments.all else SHOWN_RUNS
         terminal.print(*comparison_lines(comparison, terminal.styled, most_runs=most_runs))
-    return int(bool(comparison.changes) and arguments.exit_code)
+    return bool(comparison.changes)
 
 
 def add_sorting(parser: _ActionsContainer, orders: Sequence[str]) -> None:

@@ -26,12 +26,21 @@ def serving(*objects: str, has_kronjobs: bool = True) -> Iterator[str]:
     """The address of a server that has these objects, which are manifests."""
     known = {_path(each): each for each in map(yaml.safe_load, objects)}
 
+    spaces = {"prod"} | {place.split("/")[5] for place in known}
+
     def answer(method: str, path: str, body: object) -> Answer:
         items = [each for place, each in known.items() if place.rpartition("/")[0] == path]
         if "/kronjobs" in path and not has_kronjobs:
             return 404, PAGE
         if method == "POST":
             return 201, body
+        if path.startswith("/api/v1/namespaces"):
+            asked = path.removeprefix("/api/v1/namespaces").removeprefix("/")
+            named = [{"metadata": {"name": each}} for each in sorted(spaces)]
+            if not asked:
+                return 200, {"metadata": {"resourceVersion": "1"}, "items": named}
+            if asked in spaces:
+                return 200, {"metadata": {"name": asked}}
         if path in known:
             return 200, known[path]
         if path.endswith("jobs"):

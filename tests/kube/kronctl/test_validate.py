@@ -92,7 +92,6 @@ def places(kronctl: Kronctl, text: str | bytes, *words: str, name: str = "a.yaml
         pytest.param(WITHOUT_TEMPLATE, ["6:1 field-missing"], id="missing"),
         pytest.param(f"{GOOD}---\n{GOOD}", ["13:9 name-repeated"], id="the-same-name-twice"),
         pytest.param(f"{GOOD}---\n---\n# nothing\n", [], id="nothing-between-documents"),
-        pytest.param("", [], id="empty"),
         pytest.param("kind: ConfigMap\napiVersion: v1\n", [], id="another-kind"),
         pytest.param("kind: KronJob\napiVersion: example.com/v1\n", [], id="another-group"),
         pytest.param(
@@ -383,6 +382,16 @@ def test_a_file_that_cannot_be_had_is_said(
     assert ran.out + ran.err
     if words:
         assert kronctl("list", *words).code == code
+
+
+@pytest.mark.parametrize("given", ["", "---\n# nothing\n"], ids=["empty", "a-comment"])
+def test_an_input_without_any_object_is_no_success(kronctl: Kronctl, given: str) -> None:
+    """A pipe whose first program has failed, for one."""
+    ran = kronctl("validate", "-f", "-", given=given)
+    assert ran.code == 2
+    assert "-: error: no object was found" in ran.out
+    ran = kronctl("validate", "-f", "-", "--format", "json", given=given)
+    assert (ran.code, ran.json["errors"]) == (2, 1)
 
 
 @pytest.mark.parametrize(

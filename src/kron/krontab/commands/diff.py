@@ -31,6 +31,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("before", metavar="A", help="the old configuration")
     parser.add_argument("after", metavar="B", help="the new configuration")
     add_comparison_options(parser)
+    parser.add_argument("--exit-code", action="store_true", help="exit 1 if a run differs")
     add_at(parser, "the moment to look ahead from")
     add_format(parser)
     add_insecure_config(parser)
@@ -42,7 +43,8 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     root = os.path.abspath(arguments.before)  # noqa: PTH100
     before = _jobs(arguments.before, root, node, arguments)
     after = _jobs(arguments.after, root, node, arguments)
-    return show_comparison(before, after, arguments, terminal, schema="krontab.diff/1")
+    differs = show_comparison(before, after, arguments, terminal, schema="krontab.diff/1")
+    return int(differs and arguments.exit_code)
 
 
 def _jobs(path: str, root: str, node: str, arguments: Namespace) -> dict[str, Job]:

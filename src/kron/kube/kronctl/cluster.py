@@ -5,13 +5,11 @@ asyncio and aiohttp are loaded with the first request, so that commands without 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 
-from kron.console.parser import UsageError, path
-from kron.core.errors import Code, KronError, quoted
-from kron.core.frozen import Frozen
-from kron.kube.api_object import Object, member, text
-from kron.kube.client.errors import NOT_FOUND, ApiError, is_gone, malformed
+from kron.console.parser import UsageError, path, whole_seconds
+from kron.core.errors import Code, KronError
+from kron.kube.client.errors import NOT_FOUND, ApiError, is_gone
 from kron.kube.extra import check_extra
 
 TYPE_CHECKING = False
@@ -21,24 +19,10 @@ if TYPE_CHECKING:
 
     from kron.kube.client.access import Access
     from kron.kube.client.client import Client
-    from kron.kube.client.resources import Resource
 
     Answer = TypeVar("Answer")
 
 DEFAULT_NAMESPACE = "default"
-_STORED = ("name", "namespace", "uid", "resourceVersion")
-"""What every object has in its metadata, in the resources that kronctl asks for."""
-
-
-class Name(Frozen):
-    """A KronJob as the command line names it; '' is the default namespace of the cluster."""
-
-    namespace: str
-    name: str
-
-    @property
-    def text(self) -> str:
-        return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
 def add_cluster(parser: _ActionsContainer, *, all_namespaces: bool = False) -> None:
@@ -49,23 +33,37 @@ def add_cluster(parser: _ActionsContainer, *, all_namespaces: bool = False) -> N
         metavar="PATH",
         help="default: KUBECONFIG, the Pod's service account, or ~/.kube/config",
     )
-    group.add_argument("--context", metavar="NAME", help="a context of the kubeconfig")
+    group.add_argument("--context", metavar="CONTEXT", help="a context of the kubeconfig")
     add_namespace(group, "the namespace; default: that of the context")
+    group.add_argument(
+        "--as", dest="as_user", metavar="USER", help="act as this user, if you may impersonate"
+    )
+    group.add_argument(
+        "--as-group",
+        action="append",
+        default=[],
+        metavar="GROUP",
+        help="act as a member of this group; needs --as; repeatable",
+    )
+    group.add_argument(
+        "--request-timeout",
+        type=_request_timeout,
+        metavar="DURATION",
+        help="how long a request may take: 30s, 1m, a number of seconds, or 0 for any time; "
+        "default: 10s, and 60s for a list",
+    )
     if all_namespaces:
         group.add_argument("-A", "--all-namespaces", action="store_true", help="all namespaces")
 
 
+def _request_timeout(text: str) -> int:
+    if text.isascii() and text.isdigit() and len(text) <= 9:
+        return int(text)
+    return whole_seconds(text)
+
+
 def add_namespace(parser: _ActionsContainer, what: str) -> None:
     parser.add_argument("-n", "--namespace", metavar="NS", help=what)
-
-
-def name_of(text: str) -> Name:
-    """NAME or NAMESPACE/NAME."""
-    namespace, slash, name = text.rpartition("/")
-    if name and (namespace or not slash) and "/" not in namespace:
-        return Name(namespace, name)
-    message = f"{quoted(text)} is not the name of a KronJob"
-    raise UsageError(Code.JOB_UNKNOWN, message, fix="write NAME or NAMESPACE/NAME")
 
 
 def check_source(arguments: Namespace) -> None:
@@ -73,8 +71,12 @@ def check_source(arguments: Namespace) -> None:
     given = {
         "--kubeconfig": arguments.kubeconfig is not None,
         "--context": arguments.context is not None,
+        "--as": arguments.as_user is not None,
+        "--as-group": bool(arguments.as_group),
+        "--request-timeout": arguments.request_timeout is not None,
         "-A": getattr(arguments, "all_namespaces", False),
         "-l": bool(getattr(arguments, "selector", "")),
+        "--watch": getattr(arguments, "watch", False),
     }
     options = [option for option, is_given in given.items() if is_given]
     if options and (arguments.file or getattr(arguments, "paths", None)):
@@ -89,7 +91,10 @@ def check_source(arguments: Namespace) -> None:
 
 
 def reach(
-    arguments: Namespace, request: Callable[[Client, str], Coroutine[Any, Any, Answer]]
+    arguments: Namespace,
+    request: Callable[[Client, str], Coroutine[Any, Any, Answer]],
+    *,
+    observe_date: Callable[[str, float], None] = lambda *_: None,
 ) -> Answer:
     """Run `request`, which gets a client and the default namespace, and return its answer."""
     import asyncio
@@ -100,7 +105,10 @@ def reach(
     from kron.kube.client.client import Client
 
     async def ask() -> Answer:
-        async with Client(access, user_agent=f"kronctl/{kron.__version__}") as client:
+        agent, most_s = f"kronctl/{kron.__version__}", arguments.request_timeout
+        async with Client(
+            access, user_agent=agent, request_s=most_s, observe_date=observe_date
+        ) as client:
             return await request(client, arguments.namespace or access.namespace)
 
     try:
@@ -125,58 +133,9 @@ def access_of(arguments: Namespace) -> Access:
     check_extra()
     from kron.kube.client.access import find_access
 
-    return find_access(arguments.kubeconfig, arguments.context)
-
-
-def find_all(arguments: Namespace, resource: Resource) -> list[Object]:
-    """The objects with the labels of -l: of one namespace, or of all with -A."""
-
-    async def ask(client: Client, namespace: str) -> list[Object]:
-        within = None if arguments.all_namespaces else namespace
-        pages = client.pages(resource, within, selector=arguments.selector)
-        return [_stored(resource, "list", item) async for items, _ in pages for item in items]
-
-    return reach(arguments, ask)
-
-
-def get_all(arguments: Namespace, resource: Resource, names: Sequence[Name]) -> list[Object]:
-    """The objects of these names; `ApiError` if one does not exist."""
-
-    async def ask(client: Client, namespace: str) -> list[Object]:
-        return [
-            await get(client, resource, name.namespace or namespace, name.name) for name in names
-        ]
-
-    return reach(arguments, ask)
-
-
-async def get(client: Client, resource: Resource, namespace: str, name: str) -> Object:
-    """The object of that name; `ApiError` if it does not exist, or the answer is anything else."""
-    content = _stored(resource, "get", await client.get(resource, namespace, name))
-    metadata = content["metadata"]
-    if (metadata["namespace"], metadata["name"]) != (namespace, name):
-        raise malformed(f"get {resource.plural}", f"the answer is not {namespace}/{name}")
-    return content
-
-
-async def find(client: Client, resource: Resource, namespace: str, name: str) -> Object | None:
-    """An object, or None if no object has that name."""
-    try:
-        return await get(client, resource, namespace, name)
-    except ApiError as error:
-        if is_gone(error):
-            return None
-        raise
-
-
-def _stored(resource: Resource, verb: str, content: object) -> Object:
-    """An object with the metadata that all stored ones have; `ApiError` if it is anything else."""
-    metadata = member(content, "metadata")
-    wrong = [
-        name for name in _STORED if not (said := text(metadata, name)) or not said.isprintable()
-    ]
-    if wrong:
-        why = f"the answer has an object without a valid metadata.{wrong[0]}"
-        raise malformed(f"{verb} {resource.plural}", why)
-    assert isinstance(content, dict)  # it has metadata
-    return content
+    access = find_access(arguments.kubeconfig, arguments.context)
+    if arguments.as_user:
+        return access.as_user(arguments.as_user, arguments.as_group)
+    if arguments.as_group:
+        raise UsageError(Code.FIELD_MISSING, "--as-group needs --as", fix="add --as USER")
+    return access

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from kron.answers.subject import Subject
 from kron.console.parser import UsageError, path
+from kron.console.report import finding_lines
 from kron.console.terminal import Terminal
-from kron.core.errors import Code, KronError, did_you_mean, quoted
+from kron.core.errors import SHOWN_PROBLEMS, Code, KronError, did_you_mean, quoted
 from kron.core.frozen import Frozen
 from kron.jobs.configuration import ConfigurationError
-from kron.jobs.finding import Finding
-from kron.kube.api_object import Object
+from kron.jobs.finding import Finding, Severity
+from kron.kube.api_object import Object, member
 from kron.kube.client.resources import KRONJOBS
-from kron.kube.kronctl.cluster import (
-    DEFAULT_NAMESPACE,
-    Name,
-    add_cluster,
-    check_source,
-    get_all,
-    name_of,
-)
+from kron.kube.kronctl.cluster import DEFAULT_NAMESPACE, add_cluster, check_source
+from kron.kube.kronctl.lookup import get_all
 from kron.kube.kronctl.manifest import Manifest, read_manifests
+from kron.kube.kronctl.name import Name, name_of
 from kron.kube.resource.kronjob import KIND, KronJob, find_problems, read_kronjob, read_stored
 from kron.kube.resource.schema.definition import GROUP
+from kron.kube.resource.schema.job_template import check_template
 from kron.kube.resource.schema.validate import FieldProblem, check_metadata
 
 TYPE_CHECKING = False
@@ -40,6 +38,8 @@ class FoundKronJob(Frozen):
     line: int
     is_placed: bool
     """Whether the manifest or `-n` names its namespace."""
+    warnings: tuple[Finding, ...] = ()
+    """What an API server would refuse in its template."""
 
 
 def add_files(parser: _ActionsContainer) -> None:
@@ -96,14 +96,24 @@ def read_files(paths: Sequence[str], namespace: str | None) -> list[FoundKronJob
         if not problems:
             place = manifest.file.path, manifest.line
             is_placed = bool(manifest.namespace or namespace)
-            found.append(FoundKronJob(read_kronjob(content), content, *place, is_placed))
+            kronjob, warnings = read_kronjob(content), tuple(_warnings(manifest))
+            found.append(FoundKronJob(kronjob, content, *place, is_placed, warnings))
     if findings:
         raise ConfigurationError(findings, 0)
     return found
 
 
-def note_namespace(found: Sequence[FoundKronJob], terminal: Terminal) -> None:
-    """Note which KronJobs name no namespace: their chosen times follow from it."""
+def _warnings(manifest: Manifest) -> Iterator[Finding]:
+    """What is wrong with its template: no error here, as chosen times do not follow from it."""
+    for problem in islice(check_template(member(manifest.content, "spec")), SHOWN_PROBLEMS):
+        yield problem_finding(manifest, problem).replace(severity=Severity.WARNING)
+
+
+def note_files(found: Sequence[FoundKronJob], terminal: Terminal) -> None:
+    """Report what is wrong with templates, and which KronJobs name no namespace: their chosen
+    times follow from it."""
+    for warning in islice((each for one in found for each in one.warnings), SHOWN_PROBLEMS):
+        terminal.error(*finding_lines(warning, terminal.styled_error))
     places = [f"{each.path}:{each.line}" for each in found if not each.is_placed]
     if places:
         more = f" and {len(places) - 1} more" if len(places) > 1 else ""
@@ -125,7 +135,7 @@ def find_subject(arguments: Namespace, terminal: Terminal) -> Subject:
     if arguments.name is not None:
         known = [pick(known, name_of(arguments.name))]
     if len(known) == 1:
-        note_namespace(known, terminal)
+        note_files(known, terminal)
         return _subject(known[0].kronjob, known[0].path, known[0].line)
     names = ", ".join(each.kronjob.identity for each in known[:5])
     message = f"the files have {len(known)} KronJobs" if known else "the files have no KronJob"

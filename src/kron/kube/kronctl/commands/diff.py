@@ -13,8 +13,9 @@ from kron.engine.job import Job
 from kron.jobs.source import STANDARD_INPUT
 from kron.kube.api_object import Object
 from kron.kube.client.resources import KRONJOBS
-from kron.kube.kronctl.cluster import access_of, check_source, find, reach
-from kron.kube.kronctl.kronjobs import FoundKronJob, add_source, read_files
+from kron.kube.kronctl.cluster import access_of, check_source, reach
+from kron.kube.kronctl.kronjobs import FoundKronJob, add_source, note_files, read_files
+from kron.kube.kronctl.lookup import find
 from kron.kube.resource.kronjob import InvalidSpec, read_kronjob
 
 TYPE_CHECKING = False
@@ -24,12 +25,15 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Show which runs are added, removed or moved in the coming days. With -f, the manifests are compared
 with the cluster as if they were applied; KronJobs that are only in the cluster do not change. With
-A and B, two files or directories are compared, without a cluster."""
+A and B, two files or directories are compared, without a cluster.
+
+Exit codes are those of `kubectl diff`: 0 if no run differs, 1 if any does, 2 for every error."""
 EXAMPLES = (
     ("kronctl diff -f backup.yaml", "what would applying it change?"),
     ("kronctl diff old/ new/ --days 30", "a month of changes between two directories"),
-    ("kronctl diff -f manifests/ --exit-code", "exit 1 if any run changes, for CI"),
+    ("kronctl diff -f manifests/ > /dev/null || echo changed", "by its exit code, for CI"),
 )
+FAILURE = 2
 
 
 def add_arguments(parser: Parser) -> None:
@@ -46,15 +50,16 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    before, after = _sides(arguments)
-    return show_comparison(before, after, arguments, terminal, schema="kronctl.diff/1")
+    before, after = _sides(arguments, terminal)
+    return int(show_comparison(before, after, arguments, terminal, schema="kronctl.diff/1"))
 
 
-def _sides(arguments: Namespace) -> tuple[dict[str, Job], dict[str, Job]]:
+def _sides(arguments: Namespace, terminal: Terminal) -> tuple[dict[str, Job], dict[str, Job]]:
     paths = arguments.paths
     if arguments.file and not paths:
         namespace = arguments.namespace or access_of(arguments).namespace
         found = read_files(arguments.file, namespace)
+        note_files(found, terminal)
         after = _jobs(found)
         return _in_cluster(arguments, found), after
     if len(paths) == 2 and not arguments.file:
@@ -62,8 +67,9 @@ def _sides(arguments: Namespace) -> tuple[dict[str, Job], dict[str, Job]]:
         if paths == [STANDARD_INPUT, STANDARD_INPUT]:
             message = "A and B are both standard input, which can be read only once"
             raise UsageError(Code.FILE_KIND, message, fix="name a file for one of them")
-        old, new = (_jobs(read_files([path], arguments.namespace)) for path in paths)
-        return old, new
+        old, new = (read_files([path], arguments.namespace) for path in paths)
+        note_files(new, terminal)
+        return _jobs(old), _jobs(new)
     message = "it is unclear what to compare"
     raise UsageError(Code.FILE_MISSING, message, fix="give -f FILE, or two files A and B")
 

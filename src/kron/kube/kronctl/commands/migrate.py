@@ -19,26 +19,17 @@ from kron.engine.agenda import open_periods
 from kron.jobs.configuration import ConfigurationError
 from kron.kube.api_object import Object
 from kron.kube.client.resources import CRONJOBS
-from kron.kube.kronctl.cluster import (
-    DEFAULT_NAMESPACE,
-    Name,
-    check_source,
-    find_all,
-    get_all,
-    is_unknown,
-    name_of,
-    reach,
-)
+from kron.kube.kronctl.cluster import DEFAULT_NAMESPACE, check_source, is_unknown, reach
 from kron.kube.kronctl.kronjobs import add_source, placed
+from kron.kube.kronctl.lookup import find_all, get_all
 from kron.kube.kronctl.manifest import Manifest, read_manifests
 from kron.kube.kronctl.migrate.migration import BATCH, CRONJOB, Migration, migrate
+from kron.kube.kronctl.name import Name, name_of
+from kron.kube.kronctl.output import yaml_of
 from kron.kube.resource.kronjob import read_kronjob
-from kron.yaml_text.tree import load_yaml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from kron.kube.client.client import Client
     from kron.kube.kronctl.migrate.migration import Spread
 
@@ -56,13 +47,14 @@ EXAMPLES = (
     ("kronctl migrate -A -l team=data --spread auto --output out/", "from the cluster, spread"),
     ("kronctl migrate -n prod backup --apply", "replace one CronJob by a KronJob"),
 )
-_QUOTED_WORDS = ("y", "n", "yes", "no", "on", "off", "true", "false", "null", "~")
-_QUOTED_STARTS = "0123456789+-.=<"
 
 
 def add_arguments(parser: Parser) -> None:
     parser.add_argument(
-        "names", metavar="NAME", nargs="*", help="a CronJob's name, or NAMESPACE/NAME; default: all"
+        "names",
+        metavar="CRONJOB",
+        nargs="*",
+        help="a CronJob's name, NAMESPACE/NAME or cj/NAME; default: all",
     )
     parser.add_argument(
         "-l", "--selector", default="", metavar="LABELS", help="only CronJobs with these labels"
@@ -130,7 +122,7 @@ def _cronjobs_of_files(arguments: Namespace) -> list[Object]:
         raise ConfigurationError(manifests.findings, 0)
     found = [each for each in manifests.objects if each.is_meant_as(CRONJOB, BATCH)]
     namespace = arguments.namespace
-    wanted = _named(found, list(map(name_of, arguments.names)), namespace or "")
+    wanted = _named(found, [name_of(each, CRONJOBS) for each in arguments.names], namespace or "")
     return [placed(each.content, namespace) if namespace else each.content for each in wanted]
 
 
@@ -150,7 +142,7 @@ def _named(found: list[Manifest], names: list[Name], namespace: str) -> list[Man
 
 
 def _cronjobs_of_cluster(arguments: Namespace) -> list[Object]:
-    names = list(map(name_of, arguments.names))
+    names = [name_of(each, CRONJOBS) for each in arguments.names]
     return get_all(arguments, CRONJOBS, names) if names else find_all(arguments, CRONJOBS)
 
 
@@ -229,38 +221,8 @@ def _warnings(cronjob: Object, manifest: Object, now_s: int) -> Iterator[str]:
 
 def rendered(manifest: Object, notes: tuple[str, ...] = ()) -> str:
     """A document, with the notes as comments above it."""
-    yaml = load_yaml("manifests", "kube")
-    text: str = yaml.dump(
-        manifest,
-        Dumper=_dumper(yaml),
-        sort_keys=False,
-        default_flow_style=False,
-        allow_unicode=True,
-        width=10_000,
-    )
     comments = "".join(f"# {visible(note)}\n" for note in notes)
-    return f"---\n{comments}{text}"
-
-
-def _dumper(yaml: Any) -> Any:
-    base = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-
-    class Dumper(base):  # type: ignore[misc, valid-type]
-        def ignore_aliases(self, _: object) -> bool:
-            return True
-
-    Dumper.add_representer(str, _represented)
-    return Dumper
-
-
-def _represented(dumper: Any, text: str) -> Any:
-    """YAML readers disagree about some words without quotes, so these get quotes."""
-    style = None
-    if "\n" in text and text.isascii() and not any(c.isspace() and c not in " \n" for c in text):
-        style = "|"
-    elif text[:1] in _QUOTED_STARTS or text.lower() in _QUOTED_WORDS:
-        style = '"'
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+    return f"---\n{comments}{yaml_of(manifest)}"
 
 
 def _files(directory: str, migrations: list[Migration]) -> dict[str, Migration]:

@@ -21,7 +21,7 @@ EXAMPLES = (
 
 def add_arguments(parser: Parser) -> None:
     parser.add_argument(
-        "name", metavar="JOB", nargs="?", help="a KronJob's name, or NAMESPACE/NAME"
+        "name", metavar="JOB", nargs="?", help="a KronJob: NAME, NAMESPACE/NAME or kj/NAME"
     )
     add_count(parser)
     add_at(parser, "the moment to look ahead from")

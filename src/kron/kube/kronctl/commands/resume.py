@@ -16,6 +16,7 @@ nothing. If the schedule text or a manifest that is applied again sets suspend, 
 EXAMPLES = (
     ("kronctl resume prod/backup", "one KronJob"),
     ("kronctl resume -n prod backup report", "two of one namespace"),
+    ("kronctl resume -n prod --all", "all of a namespace"),
 )
 
 

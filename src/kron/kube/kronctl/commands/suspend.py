@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from kron.console.parser import Parser, add_format
+from kron.console.parser import Parser, UsageError, add_format
 from kron.console.terminal import Terminal
 from kron.core.errors import Code, KronError
 from kron.kube.api_object import Object, member
 from kron.kube.client.errors import CONFLICT, ApiError, is_gone
 from kron.kube.client.resources import KRONJOBS
-from kron.kube.kronctl.cluster import Name, add_cluster, get, name_of, reach
+from kron.kube.kronctl.cluster import add_cluster, reach
+from kron.kube.kronctl.lookup import AbsentError, all_within, get
+from kron.kube.kronctl.name import Name, name_of
 from kron.kube.resource.kronjob import InvalidSpec, read_kronjob, read_metadata
 from kron.kube.resource.schema.rule import is_match
 from kron.kube.resource.schema.rules import says_policy
@@ -29,6 +31,8 @@ without that field does not resume them. If the manifest has it, edit it there."
 EXAMPLES = (
     ("kronctl suspend prod/backup", "one KronJob"),
     ("kronctl suspend -n prod backup report", "two of one namespace"),
+    ("kronctl suspend -n prod -l team=data", "those with a label"),
+    ("kronctl suspend -n prod --all", "all of a namespace"),
 )
 _DONE = {
     (True, True): "suspended; active Jobs continue",
@@ -42,8 +46,12 @@ _TRIES = 5
 
 def add_arguments(parser: Parser) -> None:
     parser.add_argument(
-        "names", metavar="JOB", nargs="+", help="a KronJob's name, or NAMESPACE/NAME"
+        "names", metavar="JOB", nargs="*", help="a KronJob: NAME, NAMESPACE/NAME or kj/NAME"
     )
+    parser.add_argument(
+        "-l", "--selector", default="", metavar="LABELS", help="those with these labels instead"
+    )
+    parser.add_argument("--all", action="store_true", help="all of the namespace instead")
     add_format(parser)
     add_cluster(parser)
 
@@ -53,20 +61,45 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
 
 
 def change_all(arguments: Namespace, terminal: Terminal, *, schema: str, suspended: bool) -> int:
-    names = list(map(name_of, arguments.names))
+    names = _wanted(arguments)
 
     async def change(client: Client, default: str) -> int:
         changes: list[Object] = []
-        for name in names:
+        for name in names or await _all(client, default, arguments.selector):
             named = Name(name.namespace or default, name.name)
             changes.append(await _change(client, named, suspended=suspended))
             if arguments.format == "text":
                 _print(changes[-1], terminal)
         if arguments.format == "json":
             terminal.print_json({"schema": schema, "kronjobs": changes})
+        elif not changes:
+            terminal.error(f"no KronJobs were found in the namespace {default}")
         return int(any(each["error"] for each in changes))
 
     return reach(arguments, change)
+
+
+def _wanted(arguments: Namespace) -> list[Name]:
+    """The KronJobs that are named; none if -l or --all says which. It must be one of the three."""
+    given = {
+        "names": bool(arguments.names),
+        "-l": bool(arguments.selector),
+        "--all": arguments.all,
+    }
+    ways = [way for way, is_given in given.items() if is_given]
+    if not ways:
+        raise UsageError(
+            Code.JOB_UNKNOWN, "no KronJob is named", fix="name some, or give -l or --all"
+        )
+    if len(ways) > 1:
+        message = f"{' and '.join(ways)} cannot be used together"
+        raise UsageError(Code.VALUE_UNKNOWN, message, fix="give one of them")
+    return list(map(name_of, arguments.names))
+
+
+async def _all(client: Client, namespace: str, selector: str) -> list[Name]:
+    found = await all_within(client, KRONJOBS, namespace, selector)
+    return [Name(namespace, each["metadata"]["name"]) for each in found]
 
 
 async def _change(client: Client, name: Name, *, suspended: bool) -> Object:
@@ -81,9 +114,11 @@ async def _change(client: Client, name: Name, *, suspended: bool) -> Object:
     try:
         change["changed"] = await _patch(client, name, suspended=suspended)
     except ApiError as error:
-        if not is_gone(error):
+        if not is_gone(error):  # deleted since it was read
             raise
         change |= {"suspended": None, "error": "this KronJob does not exist"}
+    except AbsentError as error:
+        change |= {"suspended": None, "error": error.brief}
     except KronError as error:
         change |= {"suspended": not suspended, "error": str(error)}
     return change

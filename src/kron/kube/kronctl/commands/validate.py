@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kron.console.parser import Parser, UsageError, add_format
 from kron.console.report import finding_document, finding_lines, many
 from kron.console.terminal import Terminal
-from kron.core.errors import Code, quoted
+from kron.core.errors import Code, KronError, quoted
 from kron.jobs.finding import Finding
 from kron.kube.api_object import Object
 from kron.kube.kronctl.cluster import DEFAULT_NAMESPACE, add_namespace
@@ -17,12 +17,15 @@ from kron.kube.kronctl.manifest import Manifest, read_manifests
 from kron.kube.resource.kronjob import find_all_problems
 
 DESCRIPTION = """\
-Check the KronJobs of manifests without a cluster. This reports everything that the API server would
-refuse or kron-operator would call invalid, with file, line and column. Job templates are checked
-against the fields of Kubernetes 1.35, and for common mistakes. Other kinds of object are skipped,
+Check the KronJobs of manifests without a cluster, and report all errors with file, line and column:
+what the definition of KronJobs refuses, what kron-operator would call invalid, and in Job templates
+fields that Kubernetes 1.35 does not know, and common mistakes. Other kinds of object are skipped,
 except for KronJobs with a misspelt kind or group.
 
-Exit code 1 means errors; 2, that a file cannot be read."""
+What only a cluster knows is not checked: its quotas and admission policies, whether an image or a
+Secret exists. `kubectl apply --dry-run=server` asks the API server.
+
+Exit code 1 means errors; 2, that a file cannot be read or that no object was found at all."""
 EXAMPLES = (
     ("kronctl validate -f backup.yaml", "one file"),
     ("kronctl validate -f manifests/ -v", "all files of a directory; list skipped objects"),
@@ -48,6 +51,10 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     others = [each for each in manifests.objects if not is_kronjob(each)]
     found = _find_errors(kronjobs, arguments.namespace or DEFAULT_NAMESPACE)
     findings = [*manifests.findings, *found]
+    if not manifests.objects and not manifests.findings:
+        # Most likely the program before the pipe has failed, and "0 errors" would hide that.
+        nothing = KronError(Code.FILE_MISSING, "no object was found", fix="check what wrote it")
+        findings += [Finding.of_error(nothing, path) for path in manifests.paths]
     findings.sort(key=lambda finding: (finding.path, finding.line, finding.start))
     if arguments.format == "json":
         document = {

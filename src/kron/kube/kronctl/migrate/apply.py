@@ -12,7 +12,7 @@ from kron.core.errors import Code, KronError
 from kron.kube.api_object import Object, member, text
 from kron.kube.client.errors import CONFLICT, ApiError
 from kron.kube.client.resources import CRONJOBS, KRONJOBS
-from kron.kube.kronctl.cluster import find
+from kron.kube.kronctl.lookup import find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -119,8 +119,8 @@ complete -c krontab -n '__fish_seen_subcommand_from import' -l color -x -a 'auto
 complete -c krontab -n '__fish_seen_subcommand_from import' -s h -l help -d 'show this help'
 complete -c krontab -n '__fish_seen_subcommand_from import' -F
 complete -c krontab -n '__fish_seen_subcommand_from diff' -l days -x -d 'how far to look ahead; default: 7'
-complete -c krontab -n '__fish_seen_subcommand_from diff' -l exit-code -d 'exit 1 if a run differs'
 complete -c krontab -n '__fish_seen_subcommand_from diff' -l all -d 'show every run, not 5 a job'
+complete -c krontab -n '__fish_seen_subcommand_from diff' -l exit-code -d 'exit 1 if a run differs'
 complete -c krontab -n '__fish_seen_subcommand_from diff' -l at -x -d 'the moment to look ahead from; default: now'
 complete -c krontab -n '__fish_seen_subcommand_from diff' -l format -x -a 'text json' -d 'text: for people (default), json: for scripts'
 complete -c krontab -n '__fish_seen_subcommand_from diff' -l allow-insecure-config -d 'also read files that other users can write, symbolic links, and files of other owners'
