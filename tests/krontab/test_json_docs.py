@@ -28,6 +28,7 @@ UNREPEATABLE = {
     "kronctl.suspend/1",
     "kronctl.resume/1",
     "kronctl.trigger/1",
+    "kronctl.doctor/1",
 }
 """Those whose example cannot be printed again: it has a process id in it, or needs a cluster."""
 _BLOCK = re.MULTILINE | re.DOTALL

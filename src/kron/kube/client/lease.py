@@ -1,8 +1,8 @@
 """The Lease by which replicas agree on a leader, as the API server has it.
 
-Besides what every Lease has, annotations say which process holds it and where that can be reached,
-and what a leader left for the next one when it gave the lease back. Values that make no sense count
-as missing: anybody may have written them.
+Besides what every Lease has, annotations say which process holds it, of which version it is and
+where it can be reached, and what a leader left for the next one when it gave the lease back. Values
+that make no sense count as missing: anybody may have written them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from json import dumps
 from math import ceil
 
+import kron
 from kron.core.duration import SECOND_NS
 from kron.core.frozen import Frozen
 from kron.core.instant import to_text
@@ -21,6 +22,7 @@ _MOST_COUNT = 2**31 - 1
 _INSTANCE = "kron.io/instance"
 _PEER = "kron.io/peer"
 _HANDOVER = "kron.io/handover"
+_VERSION = "kron.io/version"
 
 
 class Holder(Frozen):
@@ -60,6 +62,11 @@ class Lease(Frozen):
         return text(self._annotations, _PEER) if self.instance else ""
 
     @property
+    def version(self) -> str:
+        """The version of Kron that holds it, or ''."""
+        return text(self._annotations, _VERSION) if self.instance else ""
+
+    @property
     def handover(self) -> Object | None:
         """What its last holder left, if it gave the lease back with all its work done."""
         written = text(self._annotations, _HANDOVER).encode(errors="replace")
@@ -88,7 +95,9 @@ class Lease(Frozen):
             "renewTime": now,
             "leaseTransitions": min(self.count("leaseTransitions") + (not is_ours), _MOST_COUNT),
         }
-        return self._changed(spec, {_INSTANCE: f"{by.identity}/{by.instance}", _PEER: by.peer})
+        instance = f"{by.identity}/{by.instance}"
+        ours = {_INSTANCE: instance, _PEER: by.peer, _VERSION: kron.__version__}
+        return self._changed(spec, ours)
 
     def given_back(self, now_ns: int, handover: Mapping[str, object] | None) -> Object:
         """The object with which its holder gives it up."""
@@ -106,7 +115,7 @@ class Lease(Frozen):
         known = {
             name: value
             for name, value in self._annotations.items()
-            if name not in (_INSTANCE, _PEER, _HANDOVER)
+            if name not in (_INSTANCE, _PEER, _HANDOVER, _VERSION)
         }
         annotations = known | {name: value for name, value in ours.items() if value}
         metadata = {**member(self.obj, "metadata"), "annotations": annotations}

@@ -79,7 +79,7 @@ def check_source(arguments: Namespace) -> None:
         "--watch": getattr(arguments, "watch", False),
     }
     options = [option for option, is_given in given.items() if is_given]
-    if options and (arguments.file or getattr(arguments, "paths", None)):
+    if options and (getattr(arguments, "file", None) or getattr(arguments, "paths", None)):
         message = f"{' and '.join(options)} cannot be used with files, only with the cluster"
         raise UsageError(Code.FILE_KIND, message, fix="leave one of them out")
     if given["-A"] and arguments.namespace is not None:

@@ -28,6 +28,7 @@ COMMANDS = {
     "validate": "check manifests, without a cluster",
     "migrate": "turn CronJobs into KronJobs",
     "diff": "show what an edit changes in chosen times",
+    "doctor": "find out what is wrong in a cluster, and what to do next",
 }
 
 PLUGIN = "kubectl-kron"
@@ -64,6 +65,7 @@ turns CronJobs into KronJobs. `kubectl kron` is the same command.""",
         ("kronctl explain backup -f backup.yaml", "why then? (without a cluster)"),
         ("kronctl validate -f manifests/", "are these manifests right?"),
         ("kronctl migrate -A --spread auto", "what would my CronJobs look like?"),
+        ("kronctl doctor -A", "is everything in order?"),
     ),
     exit_codes=EXIT_CODES,
     wrong_usage=FAILED,

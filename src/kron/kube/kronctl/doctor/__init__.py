@@ -1,0 +1,1 @@
+"""`kronctl doctor`: its single examinations, and what each of them concludes."""

@@ -1,0 +1,72 @@
+"""kronctl doctor on a real cluster: nothing wrong, and what it says when the operator dies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.kronjobs import KronJobs
+from tests.cluster.operator import Operator
+from tests.cluster.rights import ACCOUNT
+from tests.cluster.test_kronctl import NIGHTLY, OnCluster
+from tests.logbook import PATIENCE_S, wait_for
+
+
+def verdicts(kronctl: OnCluster, *words: str) -> dict[str, str]:
+    document = kronctl("doctor", *words, "--format", "json").json
+    return {each["subject"]: each["verdict"] for each in document["checks"]}
+
+
+@pytest.fixture
+def kronctl(cluster: ControlPlane, namespace: str, tmp_path: Path) -> OnCluster:
+    return OnCluster(tmp_path, cluster.kubeconfig(namespace=namespace), namespace)
+
+
+def test_the_doctor_finds_what_is_wrong_and_nothing_else(
+    cluster: ControlPlane, kronctl: OnCluster, kronjobs: KronJobs, operator: Operator
+) -> None:
+    space = kronjobs.namespace
+    words = ("--lease-namespace", space, "--service-account", ACCOUNT)
+    before = kronctl("doctor", *words)
+    assert before.code == 1
+    assert 'leader: no Lease is called "kron-operator"' in before.out
+    kronjobs.make("backup", NIGHTLY)
+    operator.start("--lease-duration", "3s")
+    kronjobs.wait_for_condition("backup", "Ready")
+    well = kronctl("doctor", *words).fine()
+    assert well.lines[-1] == "0 problems, 0 not checked"
+    assert verdicts(kronctl, *words) == dict.fromkeys(
+        (
+            "definition",
+            "own-rights",
+            "leader",
+            "operator-version",
+            "operator-rights",
+            "own-clock",
+            "kronjobs",
+        ),
+        "ok",
+    )
+    # Somebody without rights hears that nothing could be checked, and not that all is well.
+    nobody = kronctl("doctor", *words, "--as", "nobody")
+    assert nobody.code == 2
+    assert "unknown  operator-rights: " in nobody.out
+    assert "note     own-rights: " in nobody.out
+    # The operator without a right, a KronJob that is invalid, and nobody who leads.
+    cluster.api().delete("rolebindings", space, ACCOUNT)
+    kronjobs.make("wrong", "0 0 31 2 *")
+    operator.kill()
+    found = {"operator-rights": "problem", "kronjob-ready": "problem"}
+
+    def is_noticed() -> bool:
+        said = verdicts(kronctl, *words)
+        assert found.items() <= said.items()
+        return said["leader"] == "problem"
+
+    wait_for(is_noticed, "the doctor misses the leader", PATIENCE_S)
+    ran = kronctl("doctor", *words)
+    assert ran.code == 1
+    assert "has not renewed it for" in ran.out
+    assert f"no right to get kronjobs in {space}" in ran.out
