@@ -1,7 +1,7 @@
 """Generates completion scripts for bash, zsh and fish from a program's parsers.
 
-The shell runs the program's `job_names` when it completes the name of a job; everything else is in
-the script.
+The shell runs the program's `job_names` when it completes the name of a job, or its `completer` for
+what only a cluster knows; everything else is in the script.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from kron.console.program import Program
 from tools.commands import Command, Option, commands, origin
 
 _JOB = "JOB"
+_ASKED = (_JOB, "CRONJOB", "NS", "CONTEXT")
+"""What a program's completer is asked for."""
 _FILES = ("PATH", "FILE", "LOG", "A", "B")
 
 
@@ -59,8 +61,9 @@ def _bash(program: Program) -> Iterator[str]:
 def _bash_value(program: Program, option: Option) -> str:
     if option.choices:
         return f'COMPREPLY=($(compgen -W "{" ".join(option.choices)}" -- "$word"))'
-    if option.metavar == _JOB and program.job_names:
-        return f'COMPREPLY=($(compgen -W "$({_quiet(program.job_names)})" -- "$word"))'
+    if _is_asked(program, option):
+        asked = _asked(program, '"${COMP_WORDS[@]:1:COMP_CWORD}"')
+        return f'COMPREPLY=($(compgen -W "$({asked})" -- "$word"))'
     if option.metavar in _FILES:
         return 'mapfile -t COMPREPLY < <(compgen -f -- "$word"); compopt -o filenames 2>/dev/null'
     return "COMPREPLY=()"
@@ -71,9 +74,10 @@ def _zsh(program: Program) -> Iterator[str]:
     known = list(commands(program))
     yield f"#compdef {name}"
     yield f"# zsh completion for {name}; made by: {origin(program, 'completion', 'zsh')}"
-    if program.job_names:
-        yield f"_{name}_jobs() {{"
-        yield f'    local -a names; names=("${{(@f)$({_quiet(program.job_names)})}}")'
+    if program.job_names or program.completer:
+        asked = _asked(program, '"${(@)words[1,CURRENT]}"')
+        yield f"_{name}_asked() {{"
+        yield f'    local -a names; names=("${{(@f)$({asked})}}")'
         yield "    compadd -a names"
         yield "}"
     yield f"_{name}() {{"
@@ -130,8 +134,8 @@ def _zsh_words(named: list[tuple[str, str]]) -> Iterator[str]:
 def _zsh_value(program: Program, option: Option) -> str:
     if option.choices:
         return f"({' '.join(option.choices)})"
-    if option.metavar == _JOB and program.job_names:
-        return f"_{program.name}_jobs"
+    if _is_asked(program, option):
+        return f"_{program.name}_asked"
     return "_files" if option.metavar in _FILES else " "
 
 
@@ -181,13 +185,23 @@ def _fish_flag(flag: str) -> str:
 def _fish_value(program: Program, option: Option) -> str:
     if option.choices:
         return f" -x -a '{' '.join(option.choices)}'"
-    if option.metavar == _JOB and program.job_names:
-        return f" -x -a '({_quiet(program.job_names)})'"
+    if _is_asked(program, option):
+        asked = _asked(program, "(commandline -opc)[2..-1] (commandline -ct)")
+        return f" -x -a '({asked})'"
     return " -r -F" if option.metavar in _FILES else " -x"
 
 
-def _quiet(line: str) -> str:
-    return f"{line} 2>/dev/null"
+def _is_asked(program: Program, option: Option) -> bool:
+    if program.completer:
+        return option.metavar in _ASKED
+    return bool(program.job_names) and option.metavar == _JOB
+
+
+def _asked(program: Program, words: str) -> str:
+    """What prints the proposals, a line each; `words` are the words so far, in a shell."""
+    if program.completer:
+        return f'{program.completer} {words} 2>/dev/null | grep -v "^:"'
+    return f"{program.job_names} 2>/dev/null"
 
 
 def _firsts(known: list[Command]) -> list[str]:

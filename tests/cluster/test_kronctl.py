@@ -197,6 +197,34 @@ def test_kubectl_kron_is_the_same_command(
     assert ran.stdout == kronctl("next", "backup", "--at", AT).fine().out
 
 
+def test_kubectl_completes_names_of_kronjobs_after_kron(
+    cluster: ControlPlane, kronctl: OnCluster, kronjobs: KronJobs
+) -> None:
+    kronjobs.make("backup", NIGHTLY)
+    kronjobs.make("report", NIGHTLY)
+    for name, module in (("kubectl-kron", "program"), ("kubectl_complete-kron", "completer")):
+        code = f"import sys; from kron.kube.kronctl.{module} import main; sys.exit(main())"
+        kronctl.write(f"bin/{name}", f"#!{sys.executable}\n{code}\n", mode=0o755)
+    path = f"{kronctl.path('bin')}{os.pathsep}{os.defpath}"
+
+    def complete(*words: str) -> list[str]:
+        ran = subprocess.run(
+            [str(cluster.programs / "kubectl"), "__complete", "kron", *words],
+            env={**kronctl.environment, "PATH": path},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        return ran.stdout.splitlines()
+
+    assert complete("list", "") == ["backup", "report", ":4"]
+    assert complete("next", "kj/re") == ["kj/report", ":4"]
+    assert complete("expl")[0].startswith("explain\t")
+    assert complete("list", "-n", kronjobs.namespace[:-1]) == [kronjobs.namespace, ":4"]
+    assert complete("validate", "-f", "") == [":0"]
+
+
 # What it changes
 
 

@@ -60,6 +60,9 @@ class Program(Frozen):
     """A paragraph for the overview, such as the default files."""
     job_names: str = ""
     """A command line that prints the names of jobs, for completion."""
+    completer: str = ""
+    """A program that proposes the last of the words that it gets, for completion: for what only a
+    cluster knows. It ends with a line that begins with `:`."""
 
     def main(self, words: Sequence[str] | None = None) -> int:
         """Run a command line (by default the process's own) and return its exit code."""

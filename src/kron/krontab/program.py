@@ -51,15 +51,6 @@ def exit_code_of(codes: Iterable[str]) -> int:
     return INVALID if found else OK
 
 
-def shared_text(path: str) -> str:
-    """A generated file of the package's `share` directory."""
-    import pkgutil
-
-    data = pkgutil.get_data("kron", f"share/{path}")
-    assert data is not None  # the package's loader reads files
-    return data.decode()
-
-
 KRONTAB = Program(
     name="krontab",
     summary="schedule work at a time that is chosen, not fixed",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 
 from kron.console.parser import Parser
+from kron.console.share import completion_files, shared_text
 from kron.console.terminal import Terminal
-from kron.krontab.program import shared_text
 
 DESCRIPTION = """\
 Print a script with which a shell completes krontab's commands, options, files and names of jobs.
@@ -19,18 +19,13 @@ EXAMPLES = (
     ),
     ("krontab completion fish > ~/.config/fish/completions/krontab.fish", "for fish"),
 )
-
-FILES = {
-    "bash": "bash-completion/completions/krontab",
-    "zsh": "zsh/site-functions/_krontab",
-    "fish": "fish/vendor_completions.d/krontab.fish",
-}
+_FILES = completion_files("krontab")
 
 
 def add_arguments(parser: Parser) -> None:
-    parser.add_argument("shell", choices=tuple(FILES), help="the shell")
+    parser.add_argument("shell", choices=tuple(_FILES), help="the shell")
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    terminal.output.write(shared_text(FILES[arguments.shell]))
+    terminal.output.write(shared_text(_FILES[arguments.shell]))
     return 0

@@ -5,9 +5,10 @@ from __future__ import annotations
 from argparse import Namespace
 
 from kron.console.parser import Parser
+from kron.console.share import shared_text
 from kron.console.terminal import Terminal
 from kron.core.errors import visible
-from kron.krontab.program import COMMANDS, shared_text
+from kron.krontab.program import COMMANDS
 
 DESCRIPTION = """\
 Print the manual page of krontab, or of one of its commands, for man(1). The page and --help are

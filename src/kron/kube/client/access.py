@@ -69,6 +69,13 @@ class Access(Frozen):
         return context
 
 
+def contexts(kubeconfig: str | None = None) -> list[str]:
+    """The names of all contexts that `find_access` could be asked for."""
+    paths = [kubeconfig] if kubeconfig is not None else _listed() or [_home()]
+    config = read_kubeconfig(paths, may_be_missing=True)
+    return [] if config is None else sorted(config.named["context"])
+
+
 def find_access(kubeconfig: str | None = None, context: str | None = None) -> Access:
     """The cluster that `kubeconfig` names, or KUBECONFIG, or the one we run in, or ~/.kube/config.
 
@@ -76,14 +83,22 @@ def find_access(kubeconfig: str | None = None, context: str | None = None) -> Ac
     """
     if kubeconfig is not None:
         return _from_files([kubeconfig], context, may_be_missing=False)
-    listed = [path for path in os.environ.get("KUBECONFIG", "").split(os.pathsep) if path]
+    listed = _listed()
     if listed:
         return _from_files(listed, context, may_be_missing=len(listed) > 1)
     host = os.environ.get("KUBERNETES_SERVICE_HOST", "")
     if host and context is None:
         return in_cluster(host, os.environ.get("KUBERNETES_SERVICE_PORT", ""))
-    home = os.path.join(os.path.expanduser("~"), ".kube", "config")  # noqa: PTH111,PTH118
-    return _from_files([home], context, may_be_missing=True)
+    return _from_files([_home()], context, may_be_missing=True)
+
+
+def _listed() -> list[str]:
+    """The files that KUBECONFIG names."""
+    return [path for path in os.environ.get("KUBECONFIG", "").split(os.pathsep) if path]
+
+
+def _home() -> str:
+    return os.path.join(os.path.expanduser("~"), ".kube", "config")  # noqa: PTH111,PTH118
 
 
 def in_cluster(host: str, port: str, directory: str = SERVICE_ACCOUNT) -> Access:

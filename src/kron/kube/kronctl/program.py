@@ -29,6 +29,7 @@ COMMANDS = {
     "migrate": "turn CronJobs into KronJobs",
     "diff": "show what an edit changes in chosen times",
     "doctor": "find out what is wrong in a cluster, and what to do next",
+    "completion": "print the completion script of a shell",
 }
 
 PLUGIN = "kubectl-kron"
@@ -72,7 +73,7 @@ turns CronJobs into KronJobs. `kubectl kron` is the same command.""",
     system_refused=FAILED,
     exit_code=_exit_code,
     note="It uses kubectl's cluster: that of --kubeconfig, KUBECONFIG or ~/.kube/config.",
-    job_names="kronctl list --format names",
+    completer="kubectl_complete-kron",
 )
 
 

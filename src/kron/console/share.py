@@ -1,0 +1,21 @@
+"""The generated files that are installed with the package: manual pages and completion scripts."""
+
+from __future__ import annotations
+
+
+def shared_text(path: str) -> str:
+    """A generated file of the package's `share` directory."""
+    import pkgutil
+
+    data = pkgutil.get_data("kron", f"share/{path}")
+    assert data is not None  # the package's loader reads files
+    return data.decode()
+
+
+def completion_files(program: str) -> dict[str, str]:
+    """The completion script of a program, by shell."""
+    return {
+        "bash": f"bash-completion/completions/{program}",
+        "zsh": f"zsh/site-functions/_{program}",
+        "fish": f"fish/vendor_completions.d/{program}.fish",
+    }
