@@ -12,7 +12,7 @@ from kron.console.program import Program
 from tools.commands import Command, Option, commands, origin
 
 _JOB = "JOB"
-_ASKED = (_JOB, "CRONJOB", "NS", "CONTEXT")
+_ASKED = (_JOB, "CRONJOB", "NS", "CONTEXT", "CLUSTER", "USER")
 """What a program's completer is asked for."""
 _FILES = ("PATH", "FILE", "LOG", "A", "B")
 

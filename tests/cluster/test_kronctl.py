@@ -108,6 +108,8 @@ def test_a_cluster_without_the_resource_is_told_how_to_get_it(
         namespace=namespace,
         all_namespaces=False,
         selector="",
+        cluster=None,
+        user=None,
         as_user=None,
         as_group=[],
         request_timeout=None,

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from kron.core.errors import Code, KronError
 from kron.kube.client import access as access_module
 from kron.kube.client import resumption
-from kron.kube.client.access import Access, find_access, in_cluster
+from kron.kube.client.access import Access, find_access, in_cluster, known_names
 from kron.kube.client.client import Client
 from kron.kube.client.credentials import Credential, Secret, StoredCredentials
 from kron.kube.client.errors import ApiError
@@ -135,6 +135,30 @@ def test_of_several_files_the_first_to_say_it_wins_and_missing_ones_are_passed_o
     monkeypatch.setenv("KUBECONFIG", ":".join(reversed(paths)))
     access = find_access()
     assert (access.server, credential(access).token) == ("https://2.2.2.2", "second")
+
+
+def test_a_cluster_and_a_user_may_be_others_than_the_context_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = config()
+    said["clusters"].append({"name": "other", "cluster": {"server": "https://9.9.9.9"}})
+    said["users"].append({"name": "jane", "user": {"token": "hers"}})
+    path = write(tmp_path / "config", said)
+    access = find_access(path, cluster="other", user="jane")
+    assert (access.server, credential(access).token) == ("https://9.9.9.9", "hers")
+    assert access.namespace == find_access(path).namespace
+    assert find_access(path, user="jane").server == find_access(path).server
+    with pytest.raises(KronError, match='--user: no user "jnae"'):
+        find_access(path, user="jnae")
+    with pytest.raises(KronError, match='--cluster: no cluster "x"'):
+        find_access(path, cluster="x")
+    assert "other" in known_names("cluster", path)
+    assert "jane" in known_names("user", path)
+    assert known_names("context", str(tmp_path / "absent")) == []
+    # Not the cluster of the Pod, which has no other users.
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.9")
+    monkeypatch.setenv("KUBECONFIG", path)
+    assert find_access(user="jane").server != "https://10.0.0.9"
 
 
 def test_a_relative_path_is_relative_to_the_file_that_says_it(

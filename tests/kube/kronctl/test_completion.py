@@ -52,6 +52,8 @@ CASES = [
     ("list -n ", ["prod", "test"]),
     ("list --namespace=t", ["--namespace=test"]),
     ("list --context ", ["x"]),
+    ("list --cluster ", ["c"]),
+    ("list --user ", ["u"]),
     ("trigger backup --env ", []),
     ("completion z", ["zsh"]),
 ]

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import signal
+import subprocess
+import sys
 import threading
 from argparse import ArgumentTypeError
 from collections.abc import Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+import yaml
 
 from kron.console.parser import UsageError
 from kron.kube.api_object import Object
@@ -122,6 +128,86 @@ def test_a_watch_that_lists_again_reports_what_has_gone_meanwhile() -> None:
     changes.keep({("n", "b"), ("n", "c")}, "n")
     changes.drop(_object("b"))
     assert printed.lines == [("a", "b"), ("c", "put"), ("a", "deleted"), ("b", "deleted")]
+
+
+class Watched(BaseHTTPRequestHandler):
+    """A server whose first watch ends soon, whose second has expired, and that has lost one."""
+
+    lists = watches = 0
+
+    def do_GET(self) -> None:
+        path, _, query = self.path.partition("?")
+        if not path.endswith("/kronjobs"):
+            return self._answer({"metadata": {"name": "prod"}})
+        kind = type(self)
+        if "watch=1" not in query:
+            kind.lists += 1
+            names = {1: ("one", "two")}.get(kind.lists, ("two",))
+            items = [_stored(name, str(10 * kind.lists)) for name in names]
+            return self._answer(
+                {"metadata": {"resourceVersion": str(10 * kind.lists)}, "items": items}
+            )
+        kind.watches += 1
+        gone = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}
+        events = {
+            1: {"type": "MODIFIED", "object": _stored("two", "11", suspend=True)},
+            2: {"type": "ERROR", "object": gone},
+            3: {"type": "ADDED", "object": _stored("three", "31")},
+        }
+        if kind.watches > 3:
+            self.server.shutdown_request(self.connection)
+            return None
+        return self._answer(events[kind.watches])
+
+    def _answer(self, body: object) -> None:
+        data = json.dumps(body).encode() + b"\n"
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def _stored(name: str, version: str, *, suspend: bool = False) -> Object:
+    obj: Object = yaml.safe_load(kronjob(name, more="  policy: {suspend: true}\n" * suspend))
+    obj["metadata"] |= {"uid": name, "resourceVersion": version}
+    return obj
+
+
+@pytest.mark.heavy
+def test_a_watch_goes_on_after_its_end_and_after_an_expired_version(kronctl: Kronctl) -> None:
+    """Until somebody presses Ctrl-C."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Watched) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        use(kronctl, f"http://127.0.0.1:{server.server_port}")
+        watching = subprocess.Popen(
+            [sys.executable, "-m", "kron.kube.kronctl", "list", "--watch", "--sort", "name"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=kronctl.environment,
+            text=True,
+        )
+        try:
+            assert watching.stdout is not None
+            lines = [watching.stdout.readline() for _ in range(7)]
+            watching.send_signal(signal.SIGINT)
+            assert watching.wait(30) == 130
+        finally:
+            watching.kill()
+            watching.communicate()
+            server.shutdown()
+    found = [(line.split()[0], "suspended" in line, "deleted" in line) for line in lines]
+    assert found == [
+        ("NAME", False, False),
+        ("prod/one", False, False),
+        ("prod/two", False, False),
+        ("prod/two", True, False),
+        ("prod/two", False, False),
+        ("prod/one", False, True),
+        ("prod/three", False, False),
+    ]
 
 
 @pytest.mark.parametrize("status", [403, 404, 500])

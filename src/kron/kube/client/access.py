@@ -69,27 +69,44 @@ class Access(Frozen):
         return context
 
 
-def contexts(kubeconfig: str | None = None) -> list[str]:
-    """The names of all contexts that `find_access` could be asked for."""
+class Choice(Frozen):
+    """What to take of a kubeconfig; None for what it says itself."""
+
+    context: str | None = None
+    cluster: str | None = None
+    """Instead of the context's."""
+    user: str | None = None
+    """Instead of the context's."""
+
+
+def known_names(kind: str, kubeconfig: str | None = None) -> list[str]:
+    """The contexts, clusters or users that `find_access` could be asked for."""
     paths = [kubeconfig] if kubeconfig is not None else _listed() or [_home()]
     config = read_kubeconfig(paths, may_be_missing=True)
-    return [] if config is None else sorted(config.named["context"])
+    return [] if config is None else sorted(config.named[kind])
 
 
-def find_access(kubeconfig: str | None = None, context: str | None = None) -> Access:
+def find_access(
+    kubeconfig: str | None = None,
+    context: str | None = None,
+    *,
+    cluster: str | None = None,
+    user: str | None = None,
+) -> Access:
     """The cluster that `kubeconfig` names, or KUBECONFIG, or the one we run in, or ~/.kube/config.
 
-    `context` names one in a kubeconfig, so the cluster we run in is not considered then.
+    The others name something in a kubeconfig, so the cluster we run in is not considered then.
     """
+    choice = Choice(context, cluster, user)
     if kubeconfig is not None:
-        return _from_files([kubeconfig], context, may_be_missing=False)
+        return _from_files([kubeconfig], choice, may_be_missing=False)
     listed = _listed()
     if listed:
-        return _from_files(listed, context, may_be_missing=len(listed) > 1)
+        return _from_files(listed, choice, may_be_missing=len(listed) > 1)
     host = os.environ.get("KUBERNETES_SERVICE_HOST", "")
-    if host and context is None:
+    if host and choice == Choice():
         return in_cluster(host, os.environ.get("KUBERNETES_SERVICE_PORT", ""))
-    return _from_files([_home()], context, may_be_missing=True)
+    return _from_files([_home()], choice, may_be_missing=True)
 
 
 def _listed() -> list[str]:
@@ -120,24 +137,30 @@ def in_cluster(host: str, port: str, directory: str = SERVICE_ACCOUNT) -> Access
     return Access(server, credentials, name.decode(errors="replace").strip(), authority)
 
 
-def _from_files(paths: list[str], context: str | None, *, may_be_missing: bool) -> Access:
+def _from_files(paths: list[str], choice: Choice, *, may_be_missing: bool) -> Access:
     config = read_kubeconfig(paths, may_be_missing=may_be_missing)
     if config is None:
         message = f"no cluster is named, and no kubeconfig is at {' or '.join(map(visible, paths))}"
         fix = "name a kubeconfig with --kubeconfig or KUBECONFIG"
         raise KronError(Code.CLUSTER, message, fix)
-    name = config.current if context is None else context
+    name = config.current if choice.context is None else choice.context
     if not name:
         message = f"{', '.join(map(visible, config.paths))}: current-context is missing"
         raise KronError(Code.CLUSTER, message, fix="choose one with --context")
-    wanted_by = "current-context" if context is None else "--context"
-    return _access(config, config.find("context", name, wanted_by))
+    wanted_by = "current-context" if choice.context is None else "--context"
+    return _access(config, config.find("context", name, wanted_by), choice)
 
 
-def _access(config: Kubeconfig, chosen: Section) -> Access:
-    cluster = config.find("cluster", _required(chosen, "cluster"), chosen.place)
-    user_name = chosen.text("user")
-    user = config.find("user", user_name, chosen.place) if user_name else Section("", "", {})
+def _access(config: Kubeconfig, chosen: Section, choice: Choice) -> Access:
+    if choice.cluster is None:
+        cluster = config.find("cluster", _required(chosen, "cluster"), chosen.place)
+    else:
+        cluster = config.find("cluster", choice.cluster, "--cluster")
+    user = Section("", "", {})
+    if choice.user is not None:
+        user = config.find("user", choice.user, "--user")
+    elif user_name := chosen.text("user"):
+        user = config.find("user", user_name, chosen.place)
     server = _address(cluster, _required(cluster, "server"))
     if cluster.text("proxy-url"):
         fix = "reach the API server without a proxy"

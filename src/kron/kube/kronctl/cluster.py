@@ -34,9 +34,11 @@ def add_cluster(parser: _ActionsContainer, *, all_namespaces: bool = False) -> N
         help="default: KUBECONFIG, the Pod's service account, or ~/.kube/config",
     )
     group.add_argument("--context", metavar="CONTEXT", help="a context of the kubeconfig")
+    group.add_argument("--cluster", metavar="CLUSTER", help="its cluster, instead of the context's")
+    group.add_argument("--user", metavar="USER", help="its user, instead of the context's")
     add_namespace(group, "the namespace; default: that of the context")
     group.add_argument(
-        "--as", dest="as_user", metavar="USER", help="act as this user, if you may impersonate"
+        "--as", dest="as_user", metavar="NAME", help="act as this user, if you may impersonate"
     )
     group.add_argument(
         "--as-group",
@@ -71,6 +73,8 @@ def check_source(arguments: Namespace) -> None:
     given = {
         "--kubeconfig": arguments.kubeconfig is not None,
         "--context": arguments.context is not None,
+        "--cluster": arguments.cluster is not None,
+        "--user": arguments.user is not None,
         "--as": arguments.as_user is not None,
         "--as-group": bool(arguments.as_group),
         "--request-timeout": arguments.request_timeout is not None,
@@ -133,7 +137,9 @@ def access_of(arguments: Namespace) -> Access:
     check_extra()
     from kron.kube.client.access import find_access
 
-    access = find_access(arguments.kubeconfig, arguments.context)
+    access = find_access(
+        arguments.kubeconfig, arguments.context, cluster=arguments.cluster, user=arguments.user
+    )
     if arguments.as_user:
         return access.as_user(arguments.as_user, arguments.as_group)
     if arguments.as_group:

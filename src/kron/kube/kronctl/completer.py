@@ -117,17 +117,22 @@ def _listed(arguments: argparse.Namespace, resource: Resource) -> list[str]:
     return reach(arguments, ask)
 
 
-def _contexts(arguments: argparse.Namespace, _: str) -> Iterable[str]:
-    from kron.kube.client.access import contexts
+def _configured(kind: str) -> Callable[[argparse.Namespace, str], list[str]]:
+    def find(arguments: argparse.Namespace, _: str) -> list[str]:
+        from kron.kube.client.access import known_names
 
-    return contexts(arguments.kubeconfig)
+        return known_names(kind, arguments.kubeconfig)
+
+    return find
 
 
 _FINDERS: dict[str, Callable[[argparse.Namespace, str], Iterable[str]]] = {
     "JOB": _names(KRONJOBS),
     "CRONJOB": _names(CRONJOBS),
     "NS": lambda arguments, _: _listed(arguments, NAMESPACES),
-    "CONTEXT": _contexts,
+    "CONTEXT": _configured("context"),
+    "CLUSTER": _configured("cluster"),
+    "USER": _configured("user"),
 }
 
 
