@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _WIDTH = 90
 """The width of help; fixed, so that it does not depend on the terminal or environment."""
+_MEANT = {"-o": "--format", "--output": "--format"}
+"""Options of kubectl, and what comes near them where a command does not have them."""
 
 
 class UsageError(KronError):
@@ -53,7 +55,9 @@ class Parser(argparse.ArgumentParser):
         """The arguments; an unknown one is reported with the option that was probably meant."""
         arguments, unknown = self.parse_known_args(args, namespace)
         if unknown:
-            near = did_you_mean(unknown[0].partition("=")[0], self._option_string_actions)
+            option = unknown[0].partition("=")[0]
+            known = self._option_string_actions
+            near = did_you_mean(_MEANT.get(option, option), known)
             shown = " ".join(map(quoted, unknown))
             self.error(f"unrecognized arguments: {shown}{near and f' ({near})'}")
         return arguments

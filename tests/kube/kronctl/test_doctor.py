@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from copy import deepcopy
+from itertools import count
 from typing import Any
 
 import pytest
@@ -12,13 +14,16 @@ import kron
 from kron.core.instant import from_text, to_text
 from kron.kube.api_object import Object
 from kron.kube.client.lease import Holder, Lease
+from kron.kube.client.server_clock import ServerClock
 from kron.kube.kronctl.doctor.check import Check, Subject, Verdict
 from kron.kube.kronctl.doctor.definition import judge as judge_definition
+from kron.kube.kronctl.doctor.examination import check_own_clock
 from kron.kube.kronctl.doctor.kronjob_health import check_kronjobs
 from kron.kube.kronctl.doctor.leader import judge as judge_lease
 from kron.kube.kronctl.doctor.rights import Right, lease_rights, operator_rights
 from kron.kube.operator.settings import DEFAULT_LEASE_NAME
 from kron.kube.resource.schema.definition import definition
+from kron.testing.clock import FakeClock
 from tests.cluster.rights import rules_of
 from tests.kube.kronctl.command import Kronctl
 from tests.kube.kronctl.manifests import kronjob
@@ -178,6 +183,46 @@ def test_what_a_lease_says(
     assert all(each.fix for each in checks if each.verdict is not Verdict.OK)
 
 
+@pytest.mark.heavy
+def test_a_leader_whose_clock_is_behind_is_told_from_a_dead_one(kronctl: Kronctl) -> None:
+    """Its lease looks abandoned, but is renewed while one looks."""
+    server = Server()
+    reads = count(1)
+
+    def lease_now() -> Object:
+        return lease(int(time.time()) - 60 + next(reads)).obj
+
+    def answer(method: str, path: str, body: object) -> Answer:
+        if path.endswith("/leases"):
+            return Server.items(lease_now())
+        return (200, lease_now()) if "/leases/" in path else server(method, path, body)
+
+    with answering(answer) as address:
+        use(kronctl, address)
+        ran = kronctl("doctor", "--format", "json")
+    said = {each["subject"]: each["verdict"] for each in ran.json["checks"]}
+    assert (ran.code, said["leader"], said["operator-clock"]) == (1, "ok", "problem")
+
+
+@pytest.mark.parametrize(
+    ("date", "verdict", "message"),
+    [
+        ("Sun, 01 Mar 2026 12:00:00 GMT", Verdict.OK, "agrees"),
+        ("Sun, 01 Mar 2026 11:59:50 GMT", Verdict.PROBLEM, "9 s ahead of the API server's"),
+        ("Sun, 01 Mar 2026 12:00:10 GMT", Verdict.PROBLEM, "10 s behind the API server's"),
+    ],
+)
+def test_the_clock_of_this_machine_is_compared_with_the_server_s(
+    date: str, verdict: Verdict, message: str
+) -> None:
+    heard = ServerClock(FakeClock(NOW))
+    for _ in range(2):
+        heard.heard(date, 0.0)
+    check = check_own_clock(heard)
+    assert check.verdict is verdict
+    assert message in check.message
+
+
 # KronJobs
 
 READY = {"type": "Ready", "status": "True", "reason": "Scheduled", "observedGeneration": 1}
@@ -291,6 +336,7 @@ class Server:
         return 200, {"metadata": {"name": "prod"}}
 
 
+@pytest.mark.heavy
 def test_all_findings_come_together_and_decide_the_exit_code(kronctl: Kronctl) -> None:
     server = Server()
     server.allowed = False

@@ -28,6 +28,7 @@ from tests.kube.kronctl.server import Answer, answering, serving, use
 @pytest.mark.parametrize(
     ("words", "why"),
     [
+        ("next backup -o json", '"-o" "json" (did you mean "--format"?)'),
         ("list -o json --format json", "-o prints objects of Kubernetes and --format"),
         ("list -w --format json", "--watch prints the present"),
         ("list -w --at 2026-03-01", "--watch prints the present"),
@@ -71,6 +72,7 @@ def test_any_other_request_timeout_is_refused(text: str) -> None:
         _request_timeout(text)
 
 
+@pytest.mark.heavy
 def test_a_request_timeout_bounds_a_request(kronctl: Kronctl) -> None:
     done = threading.Event()
 

@@ -59,7 +59,7 @@ async def examine(client: Client, scope: Scope, clock: Clock, heard: ServerClock
             checks.append(no_leader(scope.lease_name))
     operator = scope.account, place, scope.lease_name
     checks.append(await check_operator_rights(client, scope.within, *operator))
-    checks.append(_own_clock(heard))
+    checks.append(check_own_clock(heard))
     try:
         found = await all_within(client, KRONJOBS, scope.within, scope.selector)
     except ApiError as error:
@@ -71,7 +71,7 @@ async def examine(client: Client, scope: Scope, clock: Clock, heard: ServerClock
     return checks
 
 
-def _own_clock(heard: ServerClock) -> Check:
+def check_own_clock(heard: ServerClock) -> Check:
     ahead_s = heard.ahead_s
     if abs(ahead_s) <= _MOST_AHEAD_S:
         message = "the clock of this machine agrees with the API server's"
