@@ -17,6 +17,10 @@ COMMANDS = {
     "list": ("list",),
     "list-json": ("list", "-A", "--format", "json"),
     "list-names": ("list", "--format", "names"),
+    "list-wide": ("list", "-o", "wide"),
+    "list-yaml": ("list", "backup", "-o", "yaml"),
+    "list-objects": ("list", "-o", "json"),
+    "trigger-dry": ("trigger", "backup", "--dry-run=server", "-o", "yaml"),
     "suspend": ("suspend", "backup"),
     "resume": ("resume", "rest"),
     "trigger": ("trigger", "backup"),
@@ -153,7 +157,8 @@ def test_what_no_api_server_has_stored_is_an_error_and_no_traceback(
                 ran = kronctl(*words)
             assert "\x1b" not in ran.out + ran.err, name
             if name in NO_OBJECTS and (place in READS or plural == "jobs"):
-                verb = {"POST": "create"}.get(place, place.lower())
+                written = "dry-run" if "--dry-run=server" in words else "create"
+                verb = {"POST": written}.get(place, place.lower())
                 assert ran.code == 2, (place, name)
                 assert f"{verb} {plural}: the answer " in ran.err, (place, name)
 

@@ -126,11 +126,13 @@ async def _made(
         made = Name(kronjob.namespace, manifest["metadata"]["name"])
         try:
             if dry_run == "server":
-                return await client.dry_run(JOBS, made.namespace, manifest, is_brief=False)
-            job = await client.create(JOBS, made.namespace, manifest)
+                job = await client.dry_run(JOBS, made.namespace, manifest, is_brief=False)
+            else:
+                job = await client.create(JOBS, made.namespace, manifest)
             run = read_run(job)
             if (run.namespace, run.name) != (made.namespace, made.name):
-                raise malformed("create jobs", f"the answer is not {made.text}", is_sent=True)
+                what = "create jobs" if dry_run == "none" else "dry-run jobs"
+                raise malformed(what, f"the answer is not {made.text}", is_sent=True)
             return job
         except ApiError as error:
             if error.may_have_happened and dry_run == "none":
