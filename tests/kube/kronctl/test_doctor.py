@@ -136,7 +136,7 @@ def lease(renewed_s: int = NOW_S - 1, version: str = kron.__version__, **spec: o
             lease(NOW_S - 16), False, [("leader", "problem")], "not renewed it for 16s", id="dead"
         ),
         pytest.param(
-            lease(holderIdentity=""), False, [("leader", "problem")], "no operator holds", id="free"
+            lease(holderIdentity=""), False, [("leader", "problem")], "has had no holder", id="free"
         ),
         pytest.param(
             lease(renewTime=""), False, [("leader", "unknown")], "does not say when", id="no-time"

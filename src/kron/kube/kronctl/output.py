@@ -105,7 +105,7 @@ def _dumper(yaml: Any) -> Any:
 
 def _represented(dumper: Any, text: str) -> Any:
     """YAML readers disagree about some words without quotes, so these get quotes."""
-    text = text.encode(errors="backslashreplace").decode()  # half a character is none in YAML
+    text = text.encode(errors="backslashreplace").decode()  # YAML has no half characters
     style = None
     if "\n" in text and text.isascii() and not any(c.isspace() and c not in " \n" for c in text):
         style = "|"

@@ -47,8 +47,8 @@ def _overdue(listed: ListedKronJob, now_s: int) -> Iterator[Check]:
     next_s = instant_s(listed.status, "nextChosenTime")
     if next_s is not None and not listed.is_suspended and now_s - next_s > _LATE_S:
         late = distance(now_s - next_s)
-        message = f"it was due at {to_text(next_s)}, {late} ago, and its status does not say more"
-        fix = "check the operator: it leads, but does not start or store anything"
+        message = f"it was due at {to_text(next_s)}, {late} ago, and no operator has started it"
+        fix = "check who leads (leader, above), and the log of that operator"
         yield Check(Subject.DUE, Verdict.PROBLEM, message, fix, listed.identity)
 
 

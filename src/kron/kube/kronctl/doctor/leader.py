@@ -66,7 +66,7 @@ def judge(lease: Lease, now_s: int, *, is_renewed: bool) -> Iterator[Check]:
     age_s = age(lease, now_s)
     if not lease.holder:
         since = "" if age_s is None else f" for {distance(age_s)}"
-        message = f"no operator holds the lease {place}{since}: nothing is started"
+        message = f"the lease {place} has had no holder{since}: no operator leads, nothing starts"
         yield Check(Subject.LEADER, Verdict.PROBLEM, message, logs)
         return
     holder = quoted(visible(lease.holder))
