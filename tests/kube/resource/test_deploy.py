@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,13 @@ def kubectl() -> str:
 
 
 @cache
-def documents(path: Path) -> list[Manifest]:
+def _parsed(path: Path) -> list[Manifest]:
     return [each for each in yaml.safe_load_all(path.read_text(encoding="utf-8")) if each]
+
+
+def documents(path: Path) -> list[Manifest]:
+    """The objects of a file: each caller has its own, to change as it likes."""
+    return deepcopy(_parsed(path))
 
 
 def manifests(directory: Path) -> list[Manifest]:
