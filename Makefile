@@ -17,7 +17,7 @@ export NO_MKDOCS_2_WARNING := 1
 PIP_FLAGS := --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test lint types contracts unit bytecode coverage docs cluster bench soak hooks format reference constraints clean
+.PHONY: help demo quick test lint types contracts unit bytecode coverage docs cluster images bench soak hooks format reference constraints clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; \
@@ -66,6 +66,10 @@ coverage: $(STAMP) ## Run the tests and list the code they do not reach (half as
 # Needs Go. Does nothing if it is built already; builds again for other sources or another Go.
 cluster: $(STAMP) ## Build the programs for tests/cluster and tests/node, once, outside the tree (12 min)
 	@$(PY) -m tools.cluster
+
+# Needs root, buildah and mmdebstrap. Does nothing if it is built already for the same sources.
+images: $(STAMP) ## Build the image of kron-operator and its SBOM, outside the tree; ARGS=--help
+	@$(PY) -m tools.images $(ARGS)
 
 bench: $(STAMP) ## Run the benchmarks
 	@$(PY) -m bench

@@ -1,0 +1,118 @@
+"""`make images` without building anything: what it is built from, and what an SBOM says."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools import images
+from tools.cache import UnavailableError
+from tools.sbom import sbom
+
+ROOT = Path(__file__).parent.parent
+
+STATUS = """\
+Package: libc6
+Status: install ok installed
+Architecture: amd64
+Version: 2.41-12
+Description: GNU C Library
+ Package: none of its own
+
+Package: gone
+Status: deinstall ok config-files
+Architecture: all
+Version: 1
+
+Package: tzdata
+Status: install ok installed
+Architecture: all
+Version: 1:2026f-0+deb13u1
+"""
+METADATA = """\
+Metadata-Version: 2.4
+Name: {name}
+Version: {version}
+{more}
+Version: of the description
+"""
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_an_sbom_lists_what_is_installed_and_nothing_else(tmp_path: Path) -> None:
+    write(tmp_path / "usr/lib/os-release", 'ID=debian\nVERSION_ID="13"\n')
+    write(tmp_path / "var/lib/dpkg/status", STATUS)
+    packages = tmp_path / "opt/kron/lib/python3.13/site-packages"
+    for name, version, more in (
+        ("krond", "0.1.0", "License-Expression: Apache-2.0\n"),
+        ("Some_Thing", "2.0+local", "License: BSD\n"),
+    ):
+        text = METADATA.format(name=name, version=version, more=more)
+        write(packages / f"{name}-{version}.dist-info/METADATA", text)
+    made = sbom(tmp_path, "/opt/kron", "kron-operator", "0.1.0")
+    assert made["metadata"]["component"]["name"] == "kron-operator"
+    assert [(each["name"], each["version"], each["purl"]) for each in made["components"]] == [
+        ("libc6", "2.41-12", "pkg:deb/debian/libc6@2.41-12?arch=amd64&distro=debian-13"),
+        (
+            "tzdata",
+            "1:2026f-0+deb13u1",
+            "pkg:deb/debian/tzdata@1:2026f-0%2Bdeb13u1?arch=all&distro=debian-13",
+        ),
+        ("krond", "0.1.0", "pkg:pypi/krond@0.1.0"),
+        ("Some_Thing", "2.0+local", "pkg:pypi/some-thing@2.0%2Blocal"),
+    ]
+    assert [each.get("licenses") for each in made["components"]] == [
+        *(None, None),
+        [{"expression": "Apache-2.0"}],
+        [{"license": {"name": "BSD"}}],
+    ]
+
+
+def test_it_is_built_again_for_other_sources_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    names = {str(path.relative_to(ROOT)) for path in images.sources()}
+    for name in ("src/kron/__init__.py", "pyproject.toml", "deploy/kubernetes/Containerfile"):
+        assert name in names
+    assert not [name for name in names if name.endswith((".pyc", "/launcher"))]
+    with pytest.raises(UnavailableError, match="not built: run 'make images'"):
+        images.find()
+    monkeypatch.setattr(images, "ROOT", tmp_path)
+    monkeypatch.setattr(images, "RECIPE", tmp_path / "Containerfile")
+    monkeypatch.setattr(images, "HOW", ())
+    write(tmp_path / "Containerfile", "COPY src /src\nCOPY --from=build / /\n")
+    places: list[Path] = []
+    for text in ("one", "one", "another"):
+        write(tmp_path / "src/module.py", text)
+        write(tmp_path / "src/__pycache__/module.pyc", str(len(places)))
+        places.append(images.place())
+    assert places[0] == places[1] != places[2]
+
+
+def test_without_the_programs_it_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(UnavailableError, match="'buildah' is needed"):
+        images.build()
+
+
+def test_what_removes_pip_runs_in_an_image_only(tmp_path: Path) -> None:
+    script = ROOT / "deploy/kubernetes/without_installers.py"
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        env={**os.environ, "PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "only in an image" in done.stderr
+    assert script.exists()
