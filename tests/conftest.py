@@ -1,7 +1,7 @@
 """Hypothesis is derandomised: a run of `make test` cannot flicker. `make soak` explores.
 
-The tests in tests/cluster need a control plane. Where it is not built they are not collected, and
-one line at the end says so.
+The tests in tests/cluster need a control plane, those in tests/node a machine that can run a node.
+Where these are missing they are not collected, and one line at the end says so.
 
 Heavy tests are those that `make quick` leaves out: properties, the modules below, and each test
 with the mark `heavy`. A test that takes long and is not one of them is listed at the end.
@@ -20,15 +20,18 @@ import pytest
 from hypothesis import HealthCheck, given, is_hypothesis_test, settings
 from hypothesis import strategies as st
 
+from tests.node.surroundings import why_no_node
 from tests.soak import SOAK
 from tools.cache import UnavailableError
 from tools.cluster import CONTROLPLANE
 
 TESTS = Path(__file__).parent
 CLUSTER = TESTS / "cluster"
+NODE = TESTS / "node"
 # Most tests of these start a whole krond or many processes, or live through thousands of lives.
 HEAVY = {
     CLUSTER,
+    NODE,
     *(
         TESTS / "krond" / f"test_{name}.py"
         for name in (
@@ -104,6 +107,10 @@ def _why_no_cluster() -> str:
     return ""
 
 
+NEEDS = {CLUSTER: _why_no_cluster, NODE: why_no_node}
+"""Why the tests of a directory cannot run here, or ''."""
+
+
 @settings(max_examples=1, database=None)
 @given(st.none())
 def _first_property(_: None) -> None:
@@ -128,8 +135,10 @@ def pytest_collection_finish() -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     if config.option.markexpr == WITHOUT_HEAVY and collection_path in HEAVY:
         return True  # not even imported
-    is_inside = collection_path == CLUSTER or CLUSTER in collection_path.parents
-    return True if is_inside and _why_no_cluster() else None
+    for directory, why_not in NEEDS.items():
+        if directory in (collection_path, *collection_path.parents) and why_not():
+            return True
+    return None
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by marks
@@ -139,6 +148,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             (item.path, *item.path.parents)
         ):
             item.add_marker(pytest.mark.heavy)
+    # They wait for minutes and take little processor time. What comes first stays with the worker
+    # that it was given to (--dist worksteal), so that only this one starts a node.
+    items.sort(key=lambda item: NODE not in item.path.parents)
 
 
 def pytest_terminal_summary(
@@ -165,8 +177,9 @@ def pytest_terminal_summary(
     asked = [
         Path(config.invocation_params.dir, argument.partition("::")[0]) for argument in config.args
     ]
-    concerned = any(
-        path in (CLUSTER, *CLUSTER.parents) or CLUSTER in path.parents for path in asked
-    )
-    if concerned and (why := _why_no_cluster()):
-        terminalreporter.write_line(f"tests/cluster was not run: {why}", yellow=True)
+    for directory, why_not in NEEDS.items():
+        concerned = any(
+            path in (directory, *directory.parents) or directory in path.parents for path in asked
+        )
+        if concerned and (why := why_not()):
+            terminalreporter.write_line(f"tests/{directory.name} was not run: {why}", yellow=True)

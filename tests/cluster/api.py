@@ -19,6 +19,7 @@ PREFIXES = {
     "customresourcedefinitions": "/apis/apiextensions.k8s.io/v1",
     "clusterrolebindings": "/apis/rbac.authorization.k8s.io/v1",
     "clusterroles": "/apis/rbac.authorization.k8s.io/v1",
+    "deployments": "/apis/apps/v1",
     "jobs": "/apis/batch/v1",
     "kronjobs": "/apis/kron.io/v1alpha1",
     "leases": "/apis/coordination.k8s.io/v1",

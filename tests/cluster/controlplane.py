@@ -78,7 +78,7 @@ class ControlPlane:
             directory.mkdir(parents=True)
             made = cls(directory, _facts(programs, tuned, audit, kubelet))
             try:
-                made._prepare()
+                made.write_facts()
                 made._start_all()
                 return made
             except _PortTakenError:
@@ -121,7 +121,7 @@ class ControlPlane:
 
     def start_api(self) -> None:
         """Start it on the same port with the same data; returns when it is ready."""
-        self._start("kube-apiserver", *api_options(self.directory, self._facts))
+        self._start("kube-apiserver", *self.api_options())
         self._wait_for("kube-apiserver", self._is_ready)
 
     def stop_etcd(self) -> None:
@@ -139,8 +139,7 @@ class ControlPlane:
 
     def start_controllers(self) -> None:
         """Start the controller manager; returns at once, it works after a second or so."""
-        kubeconfig = self.kubeconfig("kube-controller-manager")
-        self._start("kube-controller-manager", *controllers_options(kubeconfig, self._facts))
+        self._start("kube-controller-manager", *self.controllers_options())
 
     def stop_kubelet(self) -> None:
         """Kill the stand-in for the kubelet: Pods stay as they are."""
@@ -150,6 +149,14 @@ class ControlPlane:
         """Start it; it looks at every Pod anew."""
         words = [sys.executable, "-m", "tests.cluster.kubelet", str(self.directory)]
         self._launch("kubelet", words)
+
+    def api_options(self) -> list[str]:
+        """What the API server is told."""
+        return api_options(self.directory, self._facts)
+
+    def controllers_options(self) -> list[str]:
+        """What the controller manager is told."""
+        return controllers_options(self.kubeconfig("kube-controller-manager"), self._facts)
 
     def pid(self, part: str) -> int:
         """The process of a part: etcd, kube-apiserver, kube-controller-manager or kubelet."""
@@ -239,7 +246,8 @@ class ControlPlane:
 
         wait_for(is_logged, "the audit log has it")
 
-    def _prepare(self) -> None:
+    def write_facts(self) -> None:
+        """The files that the parts read, and those who attach."""
         write(self.directory / "controlplane.json", json.dumps(self._facts))
         write(self.directory / "service-account.key", signing_key())
         write(self.directory / "audit-policy.yaml", json.dumps(POLICY))

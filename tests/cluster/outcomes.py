@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from kron.core.instant import to_text
 from tests.cluster.api import Object
 from tests.cluster.audit import Request
 from tests.cluster.controlplane import ControlPlane
@@ -49,3 +50,13 @@ def wait_until_seen(kronjobs: KronJobs, *names: str) -> None:
 
     for name in names:
         wait_for(partial(look, name), f"{name} is seen")
+
+
+def are_looked_at(kronjobs: KronJobs, until_s: int) -> bool:
+    """Whether no KronJob still waits for a time that is past, or for a Job to be made."""
+    now = to_text(until_s)
+    for obj in kronjobs.api.list("kronjobs", kronjobs.namespace):
+        status = obj["status"]
+        if str(status.get("nextChosenTime", "9")) <= now or status["ledger"]["starting"]:
+            return False
+    return True

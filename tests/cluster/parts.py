@@ -33,10 +33,19 @@ def etcd_options(directory: Path, facts: dict[str, Any]) -> list[str]:
 
 
 def api_options(directory: Path, facts: dict[str, Any]) -> list[str]:
-    """On loopback, with a certificate that it makes itself, RBAC and, if wanted, an audit log."""
+    """On loopback, and without what only Pods that really run need."""
+    return [
+        *shared_api_options(directory, facts),
+        "--bind-address=127.0.0.1",
+        "--endpoint-reconciler-type=none",
+        "--disable-admission-plugins=ServiceAccount",
+    ]
+
+
+def shared_api_options(directory: Path, facts: dict[str, Any]) -> list[str]:
+    """A certificate that it makes itself, RBAC and, if wanted, an audit log."""
     options = [
         f"--etcd-servers=http://127.0.0.1:{facts['etcd']}",
-        "--bind-address=127.0.0.1",
         f"--secure-port={facts['api']}",
         f"--cert-dir={directory}/certificates",
         f"--service-account-key-file={directory}/service-account.key",
@@ -46,8 +55,6 @@ def api_options(directory: Path, facts: dict[str, Any]) -> list[str]:
         "--authorization-mode=RBAC",
         "--anonymous-auth=false",
         "--service-cluster-ip-range=10.0.0.0/24",
-        "--endpoint-reconciler-type=none",
-        "--disable-admission-plugins=ServiceAccount",
         "--profiling=false",
     ]
     if facts["audit"]:

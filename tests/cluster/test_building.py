@@ -157,8 +157,9 @@ def test_without_a_control_plane_one_line_says_what_was_not_run(
     # A directory of tests like ours with the same conftest.py: ours would take minutes. It has its
     # own --basetemp, since a run without one removes what older runs left, for minutes as well.
     shutil.copy(ROOT / "tests/conftest.py", tmp_path / "conftest.py")
-    (tmp_path / "cluster").mkdir()
-    (tmp_path / "cluster/test_c.py").write_text("def test_c(): raise AssertionError\n")
+    for name in ("cluster", "node"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"test_{name}.py").write_text("def test_it(): raise AssertionError\n")
     (tmp_path / "test_a.py").write_text("def test_a(): pass\n")
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     done = subprocess.run(
@@ -174,8 +175,12 @@ def test_without_a_control_plane_one_line_says_what_was_not_run(
         check=False,
     )
     assert done.returncode == 0, done.stdout
-    [line] = [line for line in done.stdout.splitlines() if "cluster" in line]
-    assert line.startswith(f"tests/cluster was not run: {OVERRIDE}=")
+    said = [line for line in done.stdout.splitlines() if " was not run: " in line]
+    assert [line.partition(":")[0] for line in said] == [
+        "tests/cluster was not run",
+        "tests/node was not run",
+    ]
+    assert f"{OVERRIDE}=" in said[0]
     assert "1 passed" in done.stdout
 
 

@@ -10,7 +10,6 @@ from http.client import HTTPException
 from itertools import count
 from pathlib import Path
 
-from kron.core.instant import to_text
 from kron.engine.actions import SUPERSEDED
 from kron.logs.replay import Replay
 from tests.cluster.api import Object, RefusedError
@@ -18,6 +17,7 @@ from tests.cluster.controlplane import ControlPlane
 from tests.cluster.judge import Verdict
 from tests.cluster.kronjobs import KronJobs, job_template
 from tests.cluster.operator import Operator
+from tests.cluster.outcomes import are_looked_at
 from tests.logbook import wait_for
 from tests.moment import wait_until
 from tests.soak import SOAK
@@ -197,16 +197,9 @@ def _all(kronjobs: KronJobs) -> list[Object]:
 
 
 def _all_looked_at(kronjobs: KronJobs, until_s: int) -> bool:
-    """Whether no KronJob still waits for a time that is past, or for a Job to be made."""
-    now = to_text(until_s)
-    found: list[Object] = []
     with suppress(*UNANSWERED):
-        found = _all(kronjobs)
-    for obj in found:
-        status = obj["status"]
-        if str(status.get("nextChosenTime", "9")) <= now or status["ledger"]["starting"]:
-            return False
-    return bool(found)
+        return are_looked_at(kronjobs, until_s)
+    return False
 
 
 def _superseded(replicas: Replicas) -> set[tuple[str, str]]:
