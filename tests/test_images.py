@@ -98,7 +98,20 @@ def test_it_is_built_again_for_other_sources_only(
     assert places[0] == places[1] != places[2]
 
 
-def test_without_the_programs_it_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_newest_images_are_kept(tmp_path: Path) -> None:
+    for number in range(4):
+        archive = tmp_path / f"digest{number}" / f"{images.NAME}.tar"
+        write(archive, "")
+        os.utime(archive, (number, number))
+    write(tmp_path / "storage/root/something", "")
+    images.forget_all_but(2, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["digest2", "digest3", "storage"]
+
+
+def test_without_the_programs_it_says_which(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(UnavailableError, match="'buildah' is needed"):
         images.build()

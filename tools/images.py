@@ -31,6 +31,7 @@ HOW = (Path(__file__), ROOT / "tools/sbom.py")
 NAME = "kron-operator"
 ENVIRONMENT = "/opt/kron"
 HINT = "run 'make images' (about two minutes the first time; as root, with buildah and mmdebstrap)"
+KEPT = 5
 AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
 """The machine's own: pip needs them where a proxy signs again."""
 
@@ -65,12 +66,14 @@ def find() -> Image:
 
 def build(*, base: str = "", fresh: bool = False) -> Image:
     """Build it, unless it is there; `base`: the name of another base, which may be fetched."""
+    target = place(base)
+    if _image(target).sbom.exists() and not fresh:
+        return _image(target)
     for program in ("buildah", "mmdebstrap"):
         if shutil.which(program) is None:
             raise UnavailableError(f"'{program}' is needed to build an image")
     if os.geteuid() != 0:
         raise UnavailableError("only root can build an image here")
-    target = place(base)
     with alone(target.parent, "images: someone else is building"):
         if fresh or not _image(target).sbom.exists():
             _build(target, base, fresh)
@@ -110,13 +113,22 @@ def _build(target: Path, base: str, fresh: bool) -> None:
         shutil.rmtree(left)
     with tempfile.TemporaryDirectory(prefix=f"{target.name}.tmp", dir=target.parent) as temporary:
         builder = _Builder(target.parent / "storage", Path(temporary))
+        builder.tidy()
         made = Path(temporary, "made")
         made.mkdir()
         builder.build(base or builder.debian(fresh), is_local=not base)
         _image(made).sbom.write_text(json.dumps(builder.sbom(), indent=1) + "\n")
         builder.save(_image(made).archive)
         made.rename(target)
+    forget_all_but(KEPT, target.parent)
     print(f"images: built in {elapsed(began_s)}", flush=True)
+
+
+def forget_all_but(count: int, directory: Path) -> None:
+    """Remove all images but the newest: each version of the sources has one, of 128 MB."""
+    made = sorted(directory.glob(f"*/{NAME}.tar"), key=lambda path: path.stat().st_mtime)
+    for path in made[:-count]:
+        shutil.rmtree(path.parent)
 
 
 class _Builder:
@@ -125,6 +137,11 @@ class _Builder:
     def __init__(self, storage: Path, temporary: Path) -> None:
         self._storage = storage
         self._temporary = temporary
+
+    def tidy(self) -> None:
+        """Remove what a build left that was killed, and a base that has been made again."""
+        self._buildah("rm", "--all")
+        self._buildah("rmi", "--prune")
 
     def debian(self, fresh: bool) -> str:
         """A base of Debian packages: its name."""
