@@ -10,12 +10,3 @@ def shared_text(path: str) -> str:
     data = pkgutil.get_data("kron", f"share/{path}")
     assert data is not None  # the package's loader reads files
     return data.decode()
-
-
-def completion_files(program: str) -> dict[str, str]:
-    """The completion script of a program, by shell."""
-    return {
-        "bash": f"bash-completion/completions/{program}",
-        "zsh": f"zsh/site-functions/_{program}",
-        "fish": f"fish/vendor_completions.d/{program}.fish",
-    }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from kron.console.parser import Parser
-from kron.console.share import completion_files, shared_text
+from kron.console.completion import add_arguments, examples, print_script
 from kron.console.terminal import Terminal
+
+__all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "run"]
 
 DESCRIPTION = """\
 Print a script with which a shell completes kronctl's commands, options, files, contexts, and the
@@ -15,21 +16,8 @@ silently if it cannot be reached. Package managers install it; otherwise see the
 
 `kubectl kron` needs no script: kubectl's own completion calls kubectl_complete-kron, which is
 installed beside kronctl."""
-EXAMPLES = (
-    ('eval "$(kronctl completion bash)"', "for this bash, or in ~/.bashrc for every one"),
-    (
-        "kronctl completion zsh > ~/.zfunc/_kronctl",
-        "for zsh, with ~/.zfunc in $fpath before compinit",
-    ),
-    ("kronctl completion fish > ~/.config/fish/completions/kronctl.fish", "for fish"),
-)
-_FILES = completion_files("kronctl")
-
-
-def add_arguments(parser: Parser) -> None:
-    parser.add_argument("shell", choices=tuple(_FILES), help="the shell")
+EXAMPLES = examples("kronctl")
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    terminal.output.write(shared_text(_FILES[arguments.shell]))
-    return 0
+    return print_script("kronctl", arguments, terminal)
