@@ -30,7 +30,6 @@ RECIPE = ROOT / "deploy/kubernetes/Containerfile"
 HOW = (Path(__file__), ROOT / "tools/sbom.py")
 NAME = "kron-operator"
 ENVIRONMENT = "/opt/kron"
-HINT = "run 'make images' (about two minutes the first time; as root, with buildah and mmdebstrap)"
 KEPT = 5
 AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
 """The machine's own: pip needs them where a proxy signs again."""
@@ -54,14 +53,6 @@ class Image(Frozen):
     """The image, as `podman load` and `ctr images import` read it; it is called NAME:latest."""
     sbom: Path
     """What is in it, CycloneDX."""
-
-
-def find() -> Image:
-    """That of the sources as they are; UnavailableError if it is not built."""
-    image = _image(place())
-    if not image.sbom.exists():
-        raise UnavailableError(f"the image of these sources is not built: {HINT}")
-    return image
 
 
 def build(*, base: str = "", fresh: bool = False) -> Image:
