@@ -170,3 +170,23 @@ def test_without_the_lease_nothing_is_written() -> None:
 
     bench.run(test)
     assert bench.server.written == []
+
+
+def test_before_another_leads_nothing_waits_that_could_be_written() -> None:
+    """Nor what comes meanwhile, such as the end of a Job: else the next leader lists everything."""
+    bench, kept, finished = Bench(), member(known=ledger()), member(known=ledger())
+
+    async def test() -> None:
+        await bench.rest()
+        bench.status_writer.keep_back(kept)
+        bench.status_writer.touch(kept)
+        await bench.rest()
+        assert bench.server.written == []
+        bench.status_writer.hurry()
+        bench.status_writer.touch(finished, 3600.0)
+        bench.status_writer.keep_back(finished)
+        await bench.rest()
+        assert bench.status_writer.waiting() == 0
+        assert len(bench.server.written) == 2
+
+    bench.run(test)

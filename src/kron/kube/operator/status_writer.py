@@ -65,6 +65,7 @@ class StatusWriter:
         self.is_idle.set()
         self._work = asyncio.Event()
         self._timers: dict[ClusterMember, asyncio.TimerHandle] = {}
+        self._is_hurried = False
 
     def urgent(self) -> int:
         """How many statuses are to be written now."""
@@ -81,7 +82,7 @@ class StatusWriter:
     def touch(self, member: ClusterMember, delay_s: float = 0.0) -> None:
         if member.is_gone:
             return
-        if delay_s:
+        if delay_s and not self._is_hurried:
             self._later(member, delay_s)
             return
         self._dirty[member] = None
@@ -100,7 +101,7 @@ class StatusWriter:
 
     def keep_back(self, member: ClusterMember) -> None:
         """Do not write its status before `release`, for a moment at most."""
-        if member not in self._kept:
+        if member not in self._kept and not self._is_hurried:
             loop = asyncio.get_running_loop()
             self._kept[member] = loop.call_later(MOST_KEPT_S, self.release, member)
 
@@ -133,7 +134,8 @@ class StatusWriter:
         self._wake()
 
     def hurry(self) -> None:
-        """Write everything that waits for something: another replica leads next."""
+        """Let nothing wait any more, nor what changes from now on: another replica leads next."""
+        self._is_hurried = True
         for member in [*self._kept]:
             self.release(member)
         for member in [*self._timers]:
@@ -143,6 +145,7 @@ class StatusWriter:
 
     async def run(self) -> None:
         """Write what is to be written, until cancelled; what was not written then is forgotten."""
+        self._is_hurried = False
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(WRITERS):
@@ -242,7 +245,7 @@ class StatusWriter:
             return
         if not member.is_gone:  # it may have gone while it was read
             self._see(seen)
-            self.touch(member, delay_s)
+            self._later(member, delay_s)
 
     def _later(self, member: ClusterMember, delay_s: float) -> None:
         loop = asyncio.get_running_loop()
