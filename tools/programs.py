@@ -57,7 +57,7 @@ class Programs(Frozen):
         digest = hashlib.sha256()
         for name in SOURCES:
             digest.update((self.module / name).read_bytes())
-        digest.update(self.go_version().encode())
+        digest.update(f"{self.go_version()}{self._stamp()}".encode())
         return cache() / self.module.name / digest.hexdigest()[:12] / "bin"
 
     def go_version(self) -> str:
@@ -80,6 +80,21 @@ class Programs(Frozen):
         if (int(found[1]), int(found[2])) < (int(needed[1]), int(needed[2])):
             raise UnavailableError(f"{wanted}, and {go} is too old: {said}")
         return said
+
+    def _stamp(self) -> str:
+        """For the linker: which Kubernetes it is, else the programs say v0.0.0, and Helm believes
+        that. '' if the module is about something else."""
+        text = (self.module / "go.mod").read_text()
+        found = re.search(r"^(?:require|\t)\s*k8s\.io/kubernetes v(\d+)\.(\d+)\.\d+$", text, re.M)
+        if found is None:
+            return ""
+        facts = {
+            "gitVersion": found[0].split()[-1],
+            "gitMajor": found[1],
+            "gitMinor": found[2],
+        }
+        package = "k8s.io/component-base/version"
+        return "".join(f" -X {package}.{name}={value}" for name, value in facts.items())
 
     def build(self) -> None:
         """Build them where they are to be found, unless they are there already."""
@@ -111,7 +126,8 @@ class Programs(Frozen):
     def _build_one(self, title: str, package: str, output: Path) -> None:
         print(f"cluster: {title} ...", flush=True)
         began_s = time.monotonic()
-        words = ["go", "build", "-trimpath", "-ldflags=-s -w", "-o", str(output), package]
+        flags = f"-ldflags=-s -w{self._stamp()}"
+        words = ["go", "build", "-trimpath", flags, "-o", str(output), package]
         environment = {**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly"}
         with tempfile.TemporaryFile() as said:
             process = subprocess.Popen(

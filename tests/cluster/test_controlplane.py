@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from tests.cluster.keeper import shared
 from tests.cluster.kronjobs import NEVER, due_at, is_finished, job_template, kronjob
 from tests.logbook import wait_for
 from tests.moment import soon
+from tools.cluster import CONTROLPLANE
 
 
 def make_job(cluster: ControlPlane, namespace: str, name: str, template: Object) -> None:
@@ -31,6 +33,14 @@ def wait_for_end(cluster: ControlPlane, namespace: str, name: str) -> Object:
         return job if is_finished(job) else None
 
     return wait_for(look, f"{name} ends")
+
+
+def test_it_says_which_kubernetes_it_is(cluster: ControlPlane) -> None:
+    said = cluster.kubectl("version").stdout
+    pinned = re.search(r"k8s\.io/kubernetes (\S+)", (CONTROLPLANE.module / "go.mod").read_text())
+    assert pinned is not None
+    assert f"Client Version: {pinned[1]}\n" in said
+    assert f"Server Version: {pinned[1]}\n" in said
 
 
 # The stand-in for the kubelet
