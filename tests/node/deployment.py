@@ -1,7 +1,4 @@
-"""kron-operator on the node, from our manifests as they are: deployed, and its Pods found.
-
-A chart has its place beside it: what `Deployment` says of Pods and of the leader holds for both.
-"""
+"""kron-operator on the node, from our manifests as they are: deployed, and its Pods found."""
 
 from __future__ import annotations
 
@@ -34,6 +31,10 @@ class Deployment:
         """`kubectl apply -k`; returns when all replicas are ready."""
         self.kubectl("apply", "-k", str(layout))
         self.wait_for_rollout()
+
+    def remove(self, layout: Path = MANIFESTS) -> None:
+        """`kubectl delete -k`: everything that `apply` has made, if it has, and all KronJobs."""
+        self.kubectl("delete", "-k", str(layout), "--ignore-not-found")
 
     def kubectl(self, *words: str) -> str:
         """`kubectl <words>`, which has to work: what it says."""

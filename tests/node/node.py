@@ -101,7 +101,7 @@ class Node:
     def tag(self, image: str, tag: str) -> str:
         """Give an image another tag: its name with that."""
         [found] = [name for name in self._ctr("list", "--quiet") if name.endswith(f"/{image}")][:1]
-        self._ctr("tag", found, f"{found.rpartition(':')[0]}:{tag}")
+        self._ctr("tag", "--force", found, f"{found.rpartition(':')[0]}:{tag}")
         return f"{image.rpartition(':')[0]}:{tag}"
 
     def _ctr(self, *words: str) -> list[str]:

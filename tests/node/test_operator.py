@@ -7,63 +7,24 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
-from http import HTTPStatus
 from pathlib import Path
 
-from tests.cluster.api import Object
-from tests.cluster.kronjobs import KronJobs, is_finished
+from tests.cluster.kronjobs import is_finished
 from tests.cluster.once import executed_once, make_once
 from tests.cluster.outcomes import wait_until_seen
 from tests.logbook import wait_for
-from tests.moment import soon, wait_until
+from tests.moment import soon
 from tests.node.archive import BUSYBOX
 from tests.node.deployment import ACCOUNT, MANIFESTS, NAMESPACE, Deployment, process_of
 from tests.node.load import Load
 from tests.node.node import Node
+from tests.node.runs import FINISHED_S, check_confined, namespace_of, results, template
 
 LATE_S = 1
 """A Job is created in its second."""
 STARTED_S = 10
 """A Pod's container is started so long after its Job at most; on an idle machine, in one second."""
-FINISHED_S = 60.0
-
-
-def template(command: str) -> Object:
-    """A jobTemplate that restricted Pod security admits."""
-    run = {
-        "name": "run",
-        "image": BUSYBOX,
-        "command": ["sh", "-c", command],
-        "env": [
-            {
-                "name": "PERIOD",
-                "valueFrom": {
-                    "fieldRef": {"fieldPath": "metadata.annotations['kron.io/period-id']"}
-                },
-            }
-        ],
-    }
-    return {
-        "spec": {
-            "backoffLimit": 0,
-            "template": {"spec": {"restartPolicy": "Never", "containers": [run]}},
-        }
-    }
-
-
-@contextmanager
-def namespace_of(node: Node, name: str) -> Iterator[KronJobs]:
-    node.cluster.api().create("namespaces", None, {"metadata": {"name": name}})
-    yield KronJobs(node.cluster.api(), name)
-    node.cluster.api().delete("namespaces", None, name)
-
-
-def results(kronjobs: KronJobs, name: str) -> list[Object]:
-    """Wait until a Job of it has finished: what its status says of them."""
-    return wait_for(lambda: kronjobs.status(name).get("recentRuns"), f"{name} ended", FINISHED_S)
 
 
 def test_the_manifests_make_two_replicas_without_rights(node: Node, deployment: Deployment) -> None:
@@ -180,20 +141,7 @@ def kubectl_kron(node: Node, *words: str) -> str:
 def test_confined_to_a_namespace_it_does_nothing_elsewhere(
     node: Node, deployment: Deployment
 ) -> None:
-    api = node.cluster.api()
     with namespace_of(node, "team-a") as kronjobs, namespace_of(node, "team-b") as others:
-        api.delete("clusterrolebindings", None, "kron-operator")
+        node.cluster.api().delete("clusterrolebindings", None, "kron-operator")
         deployment.apply(MANIFESTS / "namespaced")
-        asked_before = len(node.cluster.audit(ACCOUNT))
-        at_s = soon(4)
-        period = make_once(kronjobs, "here", at_s, template=template("echo here"))
-        make_once(others, "there", at_s, template=template("echo there"))
-        wait_until_seen(kronjobs, "here")
-        [request] = executed_once(node.cluster, kronjobs, "here", period)
-        assert request.user == ACCOUNT
-        assert [each["result"] for each in results(kronjobs, "here")] == ["Succeeded"]
-        wait_until(at_s + 2)
-        assert others.status("there") == {}
-        assert others.jobs() == []
-        asked = node.cluster.audit(ACCOUNT)[asked_before:]
-        assert [request for request in asked if request.code == HTTPStatus.FORBIDDEN] == []
+        check_confined(node, kronjobs, others)

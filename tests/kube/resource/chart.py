@@ -18,7 +18,9 @@ Manifest = dict[str, Any]
 Values = dict[str, Any]
 
 
-def helm(*words: str, values: Values | None = None) -> subprocess.CompletedProcess[str]:
+def helm(
+    *words: str, values: Values | None = None, timeout_s: float = 60.0
+) -> subprocess.CompletedProcess[str]:
     """`helm <words>`, with these values if there are any."""
     try:
         program = HELM.find() / "helm"
@@ -30,7 +32,7 @@ def helm(*words: str, values: Values | None = None) -> subprocess.CompletedProce
         input=yaml.safe_dump(values or {}),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=timeout_s,
         check=False,
     )
 

@@ -1,0 +1,72 @@
+"""KronJobs whose Pods really run, and what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+
+from tests.cluster.api import Object
+from tests.cluster.kronjobs import KronJobs
+from tests.cluster.once import executed_once, make_once
+from tests.cluster.outcomes import wait_until_seen
+from tests.logbook import wait_for
+from tests.moment import soon, wait_until
+from tests.node.archive import BUSYBOX
+from tests.node.deployment import ACCOUNT
+from tests.node.node import Node
+
+FINISHED_S = 60.0
+"""How long a Pod may take; on an idle machine, three seconds."""
+
+
+def template(command: str) -> Object:
+    """A jobTemplate that restricted Pod security admits."""
+    run = {
+        "name": "run",
+        "image": BUSYBOX,
+        "command": ["sh", "-c", command],
+        "env": [
+            {
+                "name": "PERIOD",
+                "valueFrom": {
+                    "fieldRef": {"fieldPath": "metadata.annotations['kron.io/period-id']"}
+                },
+            }
+        ],
+    }
+    return {
+        "spec": {
+            "backoffLimit": 0,
+            "template": {"spec": {"restartPolicy": "Never", "containers": [run]}},
+        }
+    }
+
+
+@contextmanager
+def namespace_of(node: Node, name: str) -> Iterator[KronJobs]:
+    node.cluster.api().create("namespaces", None, {"metadata": {"name": name}})
+    yield KronJobs(node.cluster.api(), name)
+    node.cluster.api().delete("namespaces", None, name)
+
+
+def results(kronjobs: KronJobs, name: str) -> list[Object]:
+    """Wait until a Job of it has finished: what its status says of them."""
+    return wait_for(lambda: kronjobs.status(name).get("recentRuns"), f"{name} ended", FINISHED_S)
+
+
+def check_confined(node: Node, kronjobs: KronJobs, others: KronJobs) -> None:
+    """The operator runs what is in the one namespace, and does not even ask for the other's."""
+    asked_before = len(node.cluster.audit(ACCOUNT))
+    at_s = soon(4)
+    period = make_once(kronjobs, "here", at_s, template=template("echo here"))
+    make_once(others, "there", at_s, template=template("echo there"))
+    wait_until_seen(kronjobs, "here")
+    [request] = executed_once(node.cluster, kronjobs, "here", period)
+    assert request.user == ACCOUNT
+    assert [each["result"] for each in results(kronjobs, "here")] == ["Succeeded"]
+    wait_until(at_s + 2)
+    assert others.status("there") == {}
+    assert others.jobs() == []
+    asked = node.cluster.audit(ACCOUNT)[asked_before:]
+    assert [request for request in asked if request.code == HTTPStatus.FORBIDDEN] == []
