@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -291,6 +292,54 @@ def test_after_a_silence_the_other_connections_are_used_no_more(
 
     run(test(0.0, are_kept=False))
     run(test(60.0, are_kept=True))
+
+
+def test_a_watch_goes_on_however_often_requests_beside_it_get_no_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A slow webhook holds up creations. The operator must still see what happens."""
+    monkeypatch.setattr(session, "_TRUST_S", 0.0)
+
+    async def test() -> None:
+        go = asyncio.Event()
+        async with FakeServer(stream(ADDED, end="stall", go=go), otherwise=stall()) as server:
+            async with server.client() as client:
+                events = client.events(JOBS, "ns", "7", timeout_s=300, silence_s=2)
+                watched = asyncio.ensure_future(anext(events))
+                await server.wait_for_requests(1)
+                for _ in range(12):
+                    await failure(client.create(JOBS, "ns", JOB, timeout_s=0.02))
+                go.set()
+                assert await watched == ADDED
+                error = await failure(anext(events))
+                assert error.reason == SILENT, "and a silence is noticed, as ever"
+            assert len({request.connection for request in server.requests}) == 13
+
+    run(test())
+
+
+def test_connections_that_were_given_up_are_closed_once_nothing_is_under_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(session, "_TRUST_S", 0.0)
+
+    async def test() -> None:
+        made: list[session.Connections] = []
+
+        class Noted(session.Connections):
+            def __init__(self, context: ssl.SSLContext | None) -> None:
+                super().__init__(context)
+                made.append(self)
+
+        monkeypatch.setattr(session, "Connections", Noted)
+        async with FakeServer(otherwise=stall()) as server, server.client() as client:
+            for _ in range(3):
+                await failure(client.create(JOBS, "ns", JOB, timeout_s=0.02))
+            server.otherwise = echo()
+            await client.create(JOBS, "ns", JOB)
+            assert [each.http.closed for each in made] == [True, True, True, False]
+
+    run(test())
 
 
 def test_a_server_that_is_not_there_has_done_nothing() -> None:

@@ -283,8 +283,9 @@ class Client(AbstractAsyncContextManager["Client"]):
             is_answered = False
             loop = asyncio.get_running_loop()
             began_s = loop.time()
+            session.connections.take()
             try:
-                async with session.connections.request(
+                async with session.connections.http.request(
                     _WRITES.get(verb, "GET"),
                     URL(self.access.server + url, encoded=True),
                     data=body,
@@ -310,6 +311,7 @@ class Client(AbstractAsyncContextManager["Client"]):
             finally:
                 if not is_answered:
                     self._observe(verb, resource.plural, 0)
+                await session.connections.give_back()
             session.is_refused = True
 
 

@@ -28,8 +28,6 @@ _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 _TRUST_S = 5.0
 """So old must connections be to be given up for want of an answer. New ones do not help a server
 that is slow."""
-_MOST_RETIRED = 8
-"""Requests and watches go on on connections that were given up. More of them are closed."""
 
 
 class _Response(aiohttp.ClientResponse):
@@ -59,17 +57,57 @@ def _reset(transport: asyncio.Transport | None) -> None:
         transport.abort()
 
 
+class Connections:
+    """Those that present and trust the same certificates.
+
+    Retired, they serve what is under way on them, and are closed after that. A watch whose
+    connection is closed here would hear nothing for ever, not even that nothing is heard.
+    """
+
+    def __init__(self, context: ssl.SSLContext | None) -> None:
+        self.opened_s = _now_s()
+        self._used = 0
+        self._is_retired = False
+        # The client limits requests. A limit here would make a watch or the lease wait for others.
+        connector = aiohttp.TCPConnector(
+            limit=0, ssl=True if context is None else context, keepalive_timeout=60
+        )
+        self.http = aiohttp.ClientSession(
+            connector=connector,
+            response_class=_Response,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            timeout=UNBOUNDED,
+            read_bufsize=2**18,
+        )
+
+    def take(self) -> None:
+        """A request or a watch begins on one of them."""
+        self._used += 1
+
+    async def give_back(self) -> None:
+        self._used -= 1
+        await self._close_if_over()
+
+    async def retire(self) -> None:
+        """Nothing new begins on them."""
+        self._is_retired = True
+        await self._close_if_over()
+
+    async def _close_if_over(self) -> None:
+        if self._is_retired and not self._used:
+            await self.http.close()
+
+
 class Session:
     def __init__(
         self,
-        connections: aiohttp.ClientSession,
-        opened_s: float,
+        connections: Connections,
         credential: Credential,
         authority: bytes,
         user_agent: str,
     ) -> None:
         self.connections = connections
-        self.opened_s = opened_s
         self.credential = credential
         self.authority = authority
         """The certificates that the connections trust."""
@@ -83,7 +121,7 @@ class Session:
 
     def gave_no_answer(self) -> None:
         """A request was given up."""
-        self.is_silent = _now_s() - self.opened_s >= _TRUST_S
+        self.is_silent = _now_s() - self.connections.opened_s >= _TRUST_S
 
 
 class Sessions:
@@ -91,7 +129,8 @@ class Sessions:
         self._access = access
         self._user_agent = user_agent
         self._session: Session | None = None
-        self._retired: list[aiohttp.ClientSession] = []
+        self._retired: list[Connections] = []
+        """Those on which something may still be under way."""
         self._signing_in: asyncio.Task[Session] | None = None
 
     async def current(self) -> Session:
@@ -112,7 +151,7 @@ class Sessions:
             self._retired.append(self._session.connections)
             self._session = None
         while self._retired:
-            await self._retired.pop().close()
+            await self._retired.pop().http.close()
 
     async def _sign_in(self) -> Session:
         try:
@@ -140,29 +179,14 @@ class Sessions:
             and authority == last.authority
             and credential.has_same_certificate(last.credential)
         ):
-            return Session(last.connections, last.opened_s, credential, authority, self._user_agent)
+            return Session(last.connections, credential, authority, self._user_agent)
         context = self._access.ssl_context(credential)
         if last is not None:
-            self._retired.append(last.connections)
-        while len(self._retired) > _MOST_RETIRED:
-            await self._retired.pop(0).close()
-        return Session(_connections(context), _now_s(), credential, authority, self._user_agent)
+            await last.connections.retire()
+            retired = (*self._retired, last.connections)
+            self._retired = [each for each in retired if not each.http.closed]
+        return Session(Connections(context), credential, authority, self._user_agent)
 
 
 def _now_s() -> float:
     return asyncio.get_running_loop().time()
-
-
-def _connections(context: ssl.SSLContext | None) -> aiohttp.ClientSession:
-    # The client limits requests. A limit here would make a watch or the lease wait for others.
-    connector = aiohttp.TCPConnector(
-        limit=0, ssl=True if context is None else context, keepalive_timeout=60
-    )
-    return aiohttp.ClientSession(
-        connector=connector,
-        response_class=_Response,
-        cookie_jar=aiohttp.DummyCookieJar(),
-        auto_decompress=False,
-        timeout=UNBOUNDED,
-        read_bufsize=2**18,
-    )
