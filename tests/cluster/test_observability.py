@@ -48,6 +48,7 @@ def test_conditions_say_what_is_so_and_since_when(
     operator.start()
     kronjobs.make("nightly", NEVER_MATCHES)
     first = kronjobs.wait_for_condition("nightly", "InvalidSpec")
+    assert operator.metrics()['kron_kronjobs_not_ready{reason="InvalidSpec"}'] == 1
     began_s = from_text(first["lastTransitionTime"])
     wait_until(began_s + 2)
 

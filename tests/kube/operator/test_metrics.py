@@ -44,6 +44,7 @@ def test_every_family_has_a_type_and_a_description_from_the_start() -> None:
         "kron_watch_restarts": "counter",
         "kron_events_dropped": "counter",
         "kron_watch_failing": "gauge",
+        "kron_kronjobs_not_ready": "gauge",
         "kron_leader": "gauge",
         "kron_queue_length": "gauge",
     }

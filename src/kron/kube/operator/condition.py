@@ -22,6 +22,8 @@ NEWER_STATUS = "NewerStatus"
 UNKNOWN = "Unknown"
 """The reason of a stored condition that has none: an API server takes no condition without."""
 
+NOT_READY = (INVALID_SPEC, NEWER_STATUS, SCHEDULING_ERROR)
+"""The words of `why_not_ready`."""
 _LONGEST_MESSAGE = 2_000
 
 
@@ -86,6 +88,15 @@ def conditions(member: ClusterMember, now_s: int) -> tuple[Condition, ...]:
         condition(SCHEDULING_ERROR, trouble is not None, error.reason, error.message),
         condition(UNSCHEDULABLE, unscheduled is not None, *time_found),
     )
+
+
+def why_not_ready(member: ClusterMember) -> str:
+    """Which condition keeps it from running: a word of ours, '' if none does."""
+    if member.invalid:
+        return INVALID_SPEC
+    if member.frozen:
+        return NEWER_STATUS
+    return SCHEDULING_ERROR if _present_trouble(member) is not None else ""
 
 
 def _present_trouble(member: ClusterMember) -> Trouble | None:

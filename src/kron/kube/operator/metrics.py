@@ -21,6 +21,8 @@ class Metrics:
         self.watch_restarts: Counter[str] = Counter()
         self.events_dropped = 0
         self.failing_watches: Callable[[], Mapping[tuple[str, str], int]] = dict
+        self.not_ready: Callable[[], Mapping[str, int]] = dict
+        """How many KronJobs are not ready, by why."""
         self.gauges: dict[str, tuple[str, Callable[[], float]]] = {
             "kron_leader": ("Whether this replica leads.", lambda: int(self.is_leader)),
         }
@@ -94,6 +96,12 @@ class Metrics:
                 f'resource="{resource}",namespace="{namespace}"': failing
                 for (resource, namespace), failing in self.failing_watches().items()
             },
+            kind="gauge",
+        )
+        yield from family(
+            "kron_kronjobs_not_ready",
+            "KronJobs that are not ready, by reason.",
+            {f'reason="{reason}"': count for reason, count in self.not_ready().items()},
             kind="gauge",
         )
         for name, (description, value) in self.gauges.items():

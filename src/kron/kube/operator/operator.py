@@ -7,6 +7,7 @@ API server.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from secrets import token_hex
@@ -21,6 +22,7 @@ from kron.kube.client.lease import Holder
 from kron.kube.client.reflector import Reflector, Sink
 from kron.kube.client.resources import JOBS, KRONJOBS, Resource
 from kron.kube.client.server_clock import ServerClock
+from kron.kube.operator.condition import NOT_READY, why_not_ready
 from kron.kube.operator.doubts import Doubts
 from kron.kube.operator.enrolment import ClusterEnrolment, Jobs
 from kron.kube.operator.event_sender import EventSender
@@ -140,6 +142,7 @@ class Operator:
             ),
         }
         metrics.failing_watches = self._failing_watches
+        metrics.not_ready = self._not_ready
         metrics.more = KronJobMetrics(roster, metrics, settings.kronjob_metrics).lines
 
     async def run(self) -> None:
@@ -346,6 +349,11 @@ class Operator:
             where = "" if namespace is None else f" of the namespace {namespace}"
             operation = f"watch {resource.plural}{where}"
             self._journal.error(operation, message, level=Level.WARN)
+
+    def _not_ready(self) -> dict[str, int]:
+        """How many KronJobs are not ready, by why. Only the leader knows."""
+        found = Counter(map(why_not_ready, self._roster) if self._metrics.is_leader else ())
+        return {reason: found[reason] for reason in NOT_READY}
 
     def _failing_watches(self) -> dict[tuple[str, str], int]:
         """Whether each watch fails at present, by resource and namespace ('' for all)."""
