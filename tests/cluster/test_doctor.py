@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.controlplane import ControlPlane
+from tests.cluster.controlplane import ROOT, ControlPlane
 from tests.cluster.kronjobs import KronJobs
 from tests.cluster.operator import Operator
 from tests.cluster.rights import ACCOUNT
@@ -31,7 +31,7 @@ def test_the_doctor_finds_what_is_wrong_and_nothing_else(
     words = ("--lease-namespace", space, "--service-account", ACCOUNT)
     before = kronctl("doctor", *words)
     assert before.code == 1
-    assert 'leader: no Lease is called "kron-operator"' in before.out
+    assert "leader: no operator has led yet" in before.out
     kronjobs.make("backup", NIGHTLY)
     operator.start("--lease-duration", "3s")
     kronjobs.wait_for_condition("backup", "Ready")
@@ -54,6 +54,14 @@ def test_the_doctor_finds_what_is_wrong_and_nothing_else(
     assert nobody.code == 2
     assert "unknown  operator-rights: " in nobody.out
     assert "note     own-rights: " in nobody.out
+    # A monitor needs no more rights than these.
+    cluster.kubectl("apply", "-f", str(ROOT / "deploy/kubernetes/doctor-role.yaml"))
+    cluster.kubectl("create", "clusterrolebinding", space, "--clusterrole=kron-doctor", "--user=m")
+    monitor = (*words, "--as", "m")
+    wait_for(lambda: kronctl("doctor", *monitor).code == 0, "the API server has heard of the role")
+    said = kronctl("doctor", *monitor)
+    assert said.lines[-1] == "0 problems, 0 not checked"
+    cluster.api().delete("clusterrolebindings", None, space)
     # The operator without a right, a KronJob that is invalid, and nobody who leads.
     cluster.api().delete("rolebindings", space, ACCOUNT)
     kronjobs.make("wrong", "0 0 31 2 *")

@@ -403,7 +403,7 @@ def test_a_lease_that_was_touched_or_deleted_is_still_ours_if_nobody_took_it() -
             metadata = server.lease["metadata"] | {"labels": {"touched": "yes"}}
             server.store(server.lease | {"metadata": metadata})
             await looks(server, 4)
-            assert server.lease["metadata"]["labels"] == {"touched": "yes"}
+            assert server.lease["metadata"]["labels"]["touched"] == "yes"
             server.lease = None
             await until(lambda: server.lease is not None)
             await looks(server, 4)

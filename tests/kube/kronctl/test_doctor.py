@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from copy import deepcopy
 from itertools import count
 from typing import Any
@@ -241,6 +242,17 @@ def content(schedule: str = "0 2 * * *", age_s: int = 3600, **status: object) ->
     return {**obj, "status": {"conditions": [READY], **status}}
 
 
+def edited(ago_s: int) -> Object:
+    """One that is an hour old, was edited so long ago, and gets new statuses all the time."""
+    obj = content(conditions=[READY | {"observedGeneration": 0}])
+    obj["metadata"]["managedFields"] = [
+        {"manager": "kubectl", "time": to_text(NOW_S - 3600)},
+        {"manager": "kubectl", "time": to_text(NOW_S - ago_s)},
+        {"manager": "kron-operator", "time": NOW, "subresource": "status"},
+    ]
+    return obj
+
+
 NEVER: dict[str, Any] = {"recentRuns": [FAILED], "lastFailureTime": FAILED["completionTime"]}
 LATE: dict[str, Any] = {"nextChosenTime": "2026-03-01T11:58:00Z"}
 
@@ -262,6 +274,7 @@ LATE: dict[str, Any] = {"nextChosenTime": "2026-03-01T11:58:00Z"}
             "or its last edit",
             id="an-edit-unseen",
         ),
+        pytest.param(edited(90), Subject.SEEN, "or its last edit", id="an-older-edit-unseen"),
         pytest.param(content(**LATE), Subject.DUE, "2m ago", id="overdue"),
         pytest.param(content(**NEVER), Subject.RESULT, "never succeeded", id="never-succeeded"),
         pytest.param(
@@ -288,6 +301,7 @@ def test_what_is_wrong_with_a_kronjob(given: Object, subject: Subject, message: 
     [
         pytest.param(content(), id="ready"),
         pytest.param(content(conditions=[], age_s=5), id="new"),
+        pytest.param(edited(5), id="edited-just-now"),
         pytest.param(content(nextChosenTime="2026-03-01T11:59:30Z"), id="due-just-now"),
         pytest.param(content("0 2 * * * @policy(suspend=true)", **LATE), id="suspended"),
         pytest.param(content(recentRuns=[GOOD | {"completionTime": NOW}, FAILED]), id="recovered"),
@@ -317,7 +331,7 @@ class Server:
     def __init__(self) -> None:
         self.definition: Answer = 200, installed()
         self.kronjobs: Answer = self.items()
-        self.allowed = True
+        self.allowed: bool | Callable[[Object], bool] = True
         self.lease = lease(holderIdentity="").obj
 
     @staticmethod
@@ -328,7 +342,9 @@ class Server:
         if "customresourcedefinitions" in path:
             return self.definition
         if path.endswith("accessreviews"):
-            return 201, {"status": {"allowed": self.allowed}}
+            assert isinstance(body, dict)
+            allowed = self.allowed if isinstance(self.allowed, bool) else self.allowed(body["spec"])
+            return 201, {"status": {"allowed": allowed}}
         if path.endswith("/leases"):
             return self.items(self.lease)
         if path.endswith("/kronjobs"):
@@ -354,7 +370,7 @@ def test_all_findings_come_together_and_decide_the_exit_code(kronctl: Kronctl) -
     assert "note     own-rights: in prod, you have no right to: list (list kronjobs)" in ran.out
     assert ran.out.count("problem  kronjob-result: ") == 10
     assert "... and 2 more KronJobs" in ran.out
-    assert ran.lines[-1] == "15 problems, 0 not checked"
+    assert ran.lines[-1] == "16 problems, 0 not checked"
     assert document["healthy"] is False
     assert len([c for c in document["checks"] if c["subject"] == "kronjob-result"]) == 12
     assert "\x1b[1;31mproblem" in styled.out
@@ -378,3 +394,108 @@ def test_what_may_not_be_read_is_not_called_healthy(kronctl: Kronctl) -> None:
         "leader:",
         "operator-rights:",
     ]
+
+
+FORBIDDEN: Answer = 403, {"kind": "Status", "reason": "Forbidden", "message": "forbidden"}
+
+
+def checks_of(kronctl: Kronctl, server: Callable[..., Answer], *words: str) -> dict[str, Any]:
+    """What the doctor says, by subject; of several checks of one subject, the last."""
+    with answering(server) as address:
+        use(kronctl, address)
+        document = kronctl("doctor", *words, "--format", "json").json
+    return {each["subject"]: each for each in document["checks"]}
+
+
+def held_by(pod: str, account: str) -> Callable[..., Answer]:
+    """A cluster in which a Pod of this service account leads."""
+    server = Server()
+    server.lease = lease(int(time.time()), holderIdentity=f"{pod}_uid").obj
+    users: list[str] = []
+
+    def is_allowed(spec: Object) -> bool:
+        users.append(spec.get("user", ""))
+        return spec.get("user", "") in ("", f"system:serviceaccount:kron-system:{account}")
+
+    server.allowed = is_allowed
+
+    def answer(method: str, path: str, body: object) -> Answer:
+        if path.endswith(f"/namespaces/kron-system/pods/{pod}"):
+            return 200, {"metadata": {"name": pod}, "spec": {"serviceAccountName": account}}
+        return server(method, path, body)
+
+    return answer
+
+
+def test_the_rights_are_those_of_the_pod_that_leads(kronctl: Kronctl) -> None:
+    check = checks_of(kronctl, held_by("kron-7d-x", "ours"))["operator-rights"]
+    assert (check["verdict"], check["fix"]) == ("ok", "")
+    assert "kron-system/ours" in check["message"]
+
+
+@pytest.mark.heavy
+def test_an_operator_may_be_confined_to_where_kronjobs_are(kronctl: Kronctl) -> None:
+    server = Server()
+    server.kronjobs = server.items(content())
+    confined = ["prod"]
+
+    def is_allowed(spec: Object) -> bool:
+        asked = spec["resourceAttributes"]
+        return "user" not in spec or asked["namespace"] in ("kron-system", *confined)
+
+    server.allowed = is_allowed
+    well = checks_of(kronctl, server, "-A")["operator-rights"]
+    assert (well["verdict"], "in prod" in well["message"]) == ("ok", True)
+    confined[0] = "elsewhere"
+    ill = checks_of(kronctl, server, "-A")["operator-rights"]
+    assert ill["verdict"] == "problem"
+    assert "no right to get kronjobs in prod" in ill["message"]
+    server.kronjobs = server.items()
+    assert checks_of(kronctl, server, "-A")["operator-rights"]["verdict"] == "note"
+
+
+def test_where_nobody_may_look_for_leases_the_doctor_does_not_know(kronctl: Kronctl) -> None:
+    server = Server()
+
+    def answer(method: str, path: str, body: object) -> Answer:
+        if path.endswith("/leases"):
+            return Server.items() if "/namespaces/" in path else FORBIDDEN
+        return server(method, path, body)
+
+    check = checks_of(kronctl, answer)["leader"]
+    assert check["verdict"] == "unknown"
+    assert "--lease-namespace" in check["fix"]
+
+
+@pytest.mark.heavy
+def test_a_check_that_fails_does_not_end_the_others(kronctl: Kronctl) -> None:
+    server = Server()
+    server.lease = lease(int(time.time()) - 60).obj  # so it is read again, which is forbidden
+
+    def answer(method: str, path: str, body: object) -> Answer:
+        return FORBIDDEN if "/leases/" in path else server(method, path, body)
+
+    said = checks_of(kronctl, answer, "-n", "prod")
+    assert (said["leader"]["verdict"], said["kronjobs"]["verdict"]) == ("unknown", "note")
+
+    def without_namespace(method: str, path: str, body: object) -> Answer:
+        if path.endswith("/namespaces/away"):
+            return 404, {"kind": "Status", "reason": "NotFound", "message": "not found"}
+        return answer(method, path, body)
+
+    said = checks_of(kronctl, without_namespace, "-n", "away")
+    assert said["kronjobs"]["verdict"] == "unknown"
+    assert "away" in said["kronjobs"]["message"]
+
+
+def test_nothing_of_a_cluster_can_forge_a_line_or_move_the_cursor(kronctl: Kronctl) -> None:
+    evil = "m\x1b[31m\nok       leader: fake\x9b2J"
+    server = Server()
+    server.lease = lease(int(time.time()), holderIdentity=evil).obj
+    server.kronjobs = server.items(content(recentRuns=[FAILED | {"message": evil, "name": evil}]))
+    with answering(server) as address:
+        use(kronctl, address)
+        ran = kronctl("doctor")
+    assert "its last run failed" in ran.out
+    assert all(line.isprintable() for line in ran.lines)
+    assert not any(line.startswith("ok       leader: fake") for line in ran.lines)

@@ -23,6 +23,8 @@ _INSTANCE = "kron.io/instance"
 _PEER = "kron.io/peer"
 _HANDOVER = "kron.io/handover"
 _VERSION = "kron.io/version"
+LABEL = "app.kubernetes.io/name", "kron-operator"
+"""What the Lease of every operator has, whatever its name is."""
 
 
 class Holder(Frozen):
@@ -117,8 +119,12 @@ class Lease(Frozen):
             for name, value in self._annotations.items()
             if name not in (_INSTANCE, _PEER, _HANDOVER, _VERSION)
         }
-        annotations = known | {name: value for name, value in ours.items() if value}
-        metadata = {**member(self.obj, "metadata"), "annotations": annotations}
+        before = member(self.obj, "metadata")
+        metadata = {
+            **before,
+            "labels": {**member(before, "labels"), LABEL[0]: LABEL[1]},
+            "annotations": known | {name: value for name, value in ours.items() if value},
+        }
         return {**self.obj, "metadata": metadata, "spec": {**self.spec, **spec}}
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from kron.console.parser import Parser, add_format, now
 from kron.console.report import many
 from kron.console.terminal import Terminal
+from kron.core.errors import visible
 from kron.core.instant import to_seconds, to_text
 from kron.kube.api_object import Object
 from kron.kube.kronctl.cluster import add_cluster, check_source, reach
@@ -38,8 +39,6 @@ _SHOWN = 10
 
 
 def add_arguments(parser: Parser) -> None:
-    from kron.kube.operator.settings import DEFAULT_LEASE_NAME
-
     parser.add_argument(
         "-l", "--selector", default="", metavar="LABELS", help="only KronJobs with these labels"
     )
@@ -50,15 +49,13 @@ def add_arguments(parser: Parser) -> None:
     )
     parser.add_argument(
         "--lease-name",
-        default=DEFAULT_LEASE_NAME,
         metavar="NAME",
-        help=f"the name of its Lease; default: {DEFAULT_LEASE_NAME}",
+        help="the name of its Lease; default: those that operators have labelled",
     )
     parser.add_argument(
         "--service-account",
-        default="kron-operator",
         metavar="NAME",
-        help="the operator's service account; default: kron-operator",
+        help="the service account of the operator; default: that of the Pod that leads",
     )
     add_format(parser)
     add_cluster(parser, all_namespaces=True)
@@ -102,9 +99,9 @@ def _lines(checks: list[Check], terminal: Terminal) -> Iterator[str]:
             continue
         head = terminal.styled(f"{check.verdict:8}", "bold", _STYLES[check.verdict])
         about = f"{check.kronjob}: " if check.kronjob else ""
-        yield f"{head} {check.subject}: {about}{check.message}"
+        yield f"{head} {check.subject}: {visible(f'{about}{check.message}')}"
         if check.fix:
-            yield f"{'':8} {terminal.styled('next:', 'green')} {check.fix}"
+            yield f"{'':8} {terminal.styled('next:', 'green')} {visible(check.fix)}"
     for alike, count in counts.items():
         if alike.startswith("kronjob-") and count > _SHOWN:
             yield f"... and {many(count - _SHOWN, 'more KronJob')}: {alike}; --format json has all"

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
+
 from kron.core.duration import SECOND_NS
+from kron.core.errors import KronError
 from kron.core.frozen import Frozen
+from kron.kube.api_object import member, text
 from kron.kube.client.client import Client
 from kron.kube.client.errors import ApiError
 from kron.kube.client.lease import Lease
@@ -14,18 +18,20 @@ from kron.kube.kronctl.doctor.check import Check, Subject, Verdict
 from kron.kube.kronctl.doctor.definition import check_definition
 from kron.kube.kronctl.doctor.kronjob_health import check_kronjobs
 from kron.kube.kronctl.doctor.leader import (
+    USUAL_ACCOUNT,
     USUAL_NAMESPACE,
+    account_of,
     check_leader,
     find_leases,
     namespace_of,
     no_leader,
 )
-from kron.kube.kronctl.doctor.rights import check_operator_rights, check_own_rights
+from kron.kube.kronctl.doctor.rights import Account, check_operator_rights, check_own_rights
 from kron.kube.kronctl.lookup import all_within
+from kron.kube.operator.settings import DEFAULT_LEASE_NAME
 from kron.waking.clock import Clock
 
 _MOST_AHEAD_S = 2.0
-_HELP = "ask somebody who has the right to"
 
 
 class Scope(Frozen):
@@ -34,9 +40,10 @@ class Scope(Frozen):
     selector: str
     lease_namespace: str | None
     """Where the Lease is; None to look for it."""
-    lease_name: str
-    account: str
-    """The operator's service account, in the namespace of its Lease."""
+    lease_name: str | None
+    """None for that of any operator."""
+    account: str | None
+    """The operator's service account, in the namespace of its Lease; None for that of its Pod."""
 
 
 async def examine(client: Client, scope: Scope, clock: Clock, heard: ServerClock) -> list[Check]:
@@ -45,40 +52,64 @@ async def examine(client: Client, scope: Scope, clock: Clock, heard: ServerClock
     def now_s() -> int:
         return int(clock.now_ns() / SECOND_NS - heard.ahead_s)
 
+    found: list[Lease] = []
     checks = [await check_definition(client), await check_own_rights(client, scope.within)]
-    places: list[str] = []
+    checks += await _attempt(Subject.LEADER, _check_leaders(client, scope, now_s, found))
+    used: list[str] = []
+    kronjobs = _check_kronjobs(client, scope, now_s, used)
+    about_kronjobs = await _attempt(Subject.KRONJOBS, kronjobs)
+    accounts = await _accounts(client, scope, found)
+    checks += await check_operator_rights(client, accounts, scope.within, used)
+    return [*checks, check_own_clock(heard), *about_kronjobs]
+
+
+async def _attempt(subject: Subject, checks: Awaitable[list[Check]]) -> list[Check]:
+    """One that fails does not end the others."""
     try:
-        leases = await find_leases(client, scope.lease_namespace, scope.lease_name)
-    except ApiError as error:
-        checks.append(Check(Subject.LEADER, Verdict.UNKNOWN, error.message, f"{_HELP} read leases"))
-    else:
-        for obj in leases:
-            checks += await check_leader(client, Lease(obj), now_s)
-            places.append(namespace_of(Lease(obj)))
-        if not leases:
-            checks.append(no_leader(scope.lease_name))
-    checks += await _operator_rights(client, scope, places)
-    checks.append(check_own_clock(heard))
+        return await checks
+    except KronError as error:
+        fix = error.fix or "ask somebody who may read these, or look elsewhere with -n"
+        return [Check(subject, Verdict.UNKNOWN, error.message, fix)]
+
+
+async def _check_leaders(
+    client: Client, scope: Scope, now_s: Callable[[], int], leases: list[Lease]
+) -> list[Check]:
+    """All checks of Leases, which are added to `leases`."""
+    found = await find_leases(client, scope.lease_namespace, scope.within, scope.lease_name)
+    leases += found.leases
+    checks = [each for lease in leases for each in await check_leader(client, lease, now_s)]
+    return checks or [no_leader(scope.lease_name, is_certain=found.is_everywhere)]
+
+
+async def _check_kronjobs(
+    client: Client, scope: Scope, now_s: Callable[[], int], used: list[str]
+) -> list[Check]:
+    """All checks of KronJobs. The namespaces that have any are added to `used`."""
     try:
         found = await all_within(client, KRONJOBS, scope.within, scope.selector)
     except ApiError as error:
-        if not is_unknown(error):  # its definition is missing, which has been said
-            fix = f"{_HELP} list kronjobs, or name another namespace with -n"
-            checks.append(Check(Subject.KRONJOBS, Verdict.UNKNOWN, error.message, fix))
-    else:
-        checks += check_kronjobs(found, scope.within, now_s())
-    return checks
+        if is_unknown(error):  # its definition is missing, which is a finding of its own
+            return []
+        raise
+    used += sorted({text(member(each, "metadata"), "namespace") for each in found})
+    return check_kronjobs(found, scope.within, now_s())
 
 
-async def _operator_rights(client: Client, scope: Scope, places: list[str]) -> list[Check]:
-    """Of each operator, or only of those with all rights: each may look after namespaces of its
-    own."""
-    places = places or [scope.lease_namespace or USUAL_NAMESPACE]
-    found = [
-        await check_operator_rights(client, scope.within, scope.account, place, scope.lease_name)
-        for place in places
+async def _accounts(client: Client, scope: Scope, leases: Sequence[Lease]) -> list[Account]:
+    """Those of the operators that lead or have led; without any, the usual one."""
+    if not leases:
+        place = scope.lease_namespace or USUAL_NAMESPACE
+        name = scope.lease_name or DEFAULT_LEASE_NAME
+        return [Account(place, scope.account or USUAL_ACCOUNT, name)]
+    return [
+        Account(
+            namespace_of(lease),
+            scope.account or await account_of(client, lease),
+            text(member(lease.obj, "metadata"), "name"),
+        )
+        for lease in leases
     ]
-    return [check for check in found if check.verdict is Verdict.OK] or found
 
 
 def check_own_clock(heard: ServerClock) -> Check:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from kron.answers.times import distance
 from kron.console.report import many
 from kron.core.instant import to_text
-from kron.kube.api_object import Object, instant_s
+from kron.kube.api_object import Object, instant_s, objects
 from kron.kube.kronctl.doctor.check import Check, Subject, Verdict
 from kron.kube.kronctl.listed import ListedKronJob, of_cluster
 
@@ -31,16 +31,23 @@ def _judge(listed: ListedKronJob, now_s: int) -> Iterator[Check]:
     name = listed.identity
     describe = f"kubectl describe kronjob -n {listed.namespace} {listed.name}"
     ready = listed.readiness
-    made_s = instant_s(listed.content["metadata"], "creationTimestamp") or now_s
+    changed_s = _changed_s(listed.content["metadata"]) or now_s
     if why := listed.why_not_ready:
         yield Check(Subject.READY, Verdict.PROBLEM, f"it is not ready: {why}", describe, name)
-    elif ready.is_ready is None and now_s - made_s > _LATE_S:
+    elif ready.is_ready is None and now_s - changed_s > _LATE_S:
         message = "no operator has seen it, or its last edit"
         fix = "check whether an operator runs, and looks after this namespace (--namespace)"
         yield Check(Subject.SEEN, Verdict.PROBLEM, message, fix, name)
     else:
         yield from _overdue(listed, now_s)
     yield from _failed(listed)
+
+
+def _changed_s(metadata: Object) -> int | None:
+    """When it was made or last edited by anybody but the operator, as far as its metadata say."""
+    edits = (each for each in objects(metadata, "managedFields") if not each.get("subresource"))
+    times = (instant_s(metadata, "creationTimestamp"), *(instant_s(each, "time") for each in edits))
+    return max((each for each in times if each is not None), default=None)
 
 
 def _overdue(listed: ListedKronJob, now_s: int) -> Iterator[Check]:

@@ -8,17 +8,23 @@ from collections.abc import Callable, Iterator
 import kron
 from kron.answers.times import distance
 from kron.core.errors import KronError, quoted, visible
+from kron.core.frozen import Frozen
 from kron.core.instant import from_text
-from kron.kube.api_object import Object, member, text
+from kron.kube.api_object import member, text
 from kron.kube.client.client import Client
 from kron.kube.client.errors import ApiError
-from kron.kube.client.lease import Lease
-from kron.kube.client.resources import LEASES
+from kron.kube.client.lease import LABEL, Lease
+from kron.kube.client.resources import LEASES, PODS
 from kron.kube.kronctl.doctor.check import Check, Subject, Verdict
 
 USUAL_NAMESPACE = "kron-system"
 """Where deploy/kubernetes puts the operator."""
-_DEPLOY = "deploy kron-operator: kubectl apply -k deploy/kubernetes"
+USUAL_ACCOUNT = "kron-operator"
+_SELECTED = "=".join(LABEL)
+_DEPLOY = (
+    "if there is an operator, name its Lease: --lease-namespace, --lease-name (its log has both); "
+    "otherwise install one: docs/operator.md"
+)
 _SKEW_S = 2
 """The time of a lease is compared to the second, and its writing takes a moment."""
 _MOST_LOOKS = 6
@@ -26,15 +32,46 @@ _MOST_LOOKS = 6
 three times while it is good, or more often."""
 
 
-async def find_leases(client: Client, namespace: str | None, name: str) -> list[Object]:
-    """The Leases of that name: of one namespace, or of all if one may look there."""
+class FoundLeases(Frozen):
+    leases: tuple[Lease, ...]
+    is_everywhere: bool
+    """Whether it was looked for wherever one may be."""
+
+
+async def find_leases(
+    client: Client, namespace: str | None, within: str | None, name: str | None
+) -> FoundLeases:
+    """The Leases of operators, or those of that name: in `namespace` or (None) in all.
+
+    If one may not look in all, in the usual one and in `within`.
+    """
     try:
-        pages = client.pages(LEASES, namespace, fields=f"metadata.name={name}")
-        return [item async for items, _ in pages for item in items]
-    except ApiError:
-        if namespace is not None:
+        return FoundLeases(await _leases(client, namespace, name), is_everywhere=True)
+    except ApiError as error:
+        if namespace is not None or not error.status:
             raise
-    return await find_leases(client, USUAL_NAMESPACE, name)
+    found = await _leases(client, USUAL_NAMESPACE, name)
+    if within not in (None, USUAL_NAMESPACE):
+        found += await _leases(client, within, name)
+    return FoundLeases(found, is_everywhere=False)
+
+
+async def _leases(client: Client, namespace: str | None, name: str | None) -> tuple[Lease, ...]:
+    selector, fields = ("", f"metadata.name={name}") if name else (_SELECTED, "")
+    pages = client.pages(LEASES, namespace, selector=selector, fields=fields)
+    return tuple([Lease(item) async for items, _ in pages for item in items])
+
+
+async def account_of(client: Client, lease: Lease) -> str:
+    """The service account of the Pod that holds the Lease; the usual one if no Pod is found."""
+    pod, _, _ = lease.holder.rpartition("_")
+    if not pod:
+        return USUAL_ACCOUNT
+    try:
+        obj = await client.get(PODS, namespace_of(lease), pod)
+    except ApiError:
+        return USUAL_ACCOUNT
+    return text(member(obj, "spec"), "serviceAccountName") or USUAL_ACCOUNT
 
 
 async def check_leader(client: Client, lease: Lease, now_s: Callable[[], int]) -> list[Check]:
@@ -50,9 +87,14 @@ async def check_leader(client: Client, lease: Lease, now_s: Callable[[], int]) -
     return list(judge(lease, now_s(), is_renewed=lease.renewed != first.renewed))
 
 
-def no_leader(name: str) -> Check:
-    message = f"no Lease is called {quoted(name)}: no operator has led yet"
-    return Check(Subject.LEADER, Verdict.PROBLEM, message, _DEPLOY)
+def no_leader(name: str | None, *, is_certain: bool) -> Check:
+    """`is_certain`: its Lease was looked for wherever it may be."""
+    which = f"no Lease called {quoted(name)}" if name else "no Lease of an operator"
+    if is_certain:
+        message = f"no operator has led yet: there is {which}"
+        return Check(Subject.LEADER, Verdict.PROBLEM, message, _DEPLOY)
+    message = f"{which} was found, and you may not look for one in all namespaces"
+    return Check(Subject.LEADER, Verdict.UNKNOWN, message, "name its namespace: --lease-namespace")
 
 
 def judge(lease: Lease, now_s: int, *, is_renewed: bool) -> Iterator[Check]:
@@ -62,7 +104,8 @@ def judge(lease: Lease, now_s: int, *, is_renewed: bool) -> Iterator[Check]:
         text(metadata, "namespace"),
         f"{namespace_of(lease)}/{text(metadata, 'name')}",
     )
-    logs = f"kubectl get pods -n {namespace}, kubectl logs -n {namespace} deploy/kron-operator"
+    pods = f"-n {namespace} -l {_SELECTED}"
+    logs = f"kubectl get pods {pods}; kubectl logs {pods} --prefix"
     age_s = age(lease, now_s)
     if not lease.holder:
         since = "" if age_s is None else f" for {distance(age_s)}"

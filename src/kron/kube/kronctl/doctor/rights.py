@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 
+from kron.console.report import many
 from kron.core.errors import quoted
 from kron.core.frozen import Frozen
 from kron.kube.api_object import Object, member
@@ -61,6 +62,15 @@ _USES = {
 """What the commands of kronctl need."""
 
 
+_MOST_NAMESPACES = 50
+"""How many namespaces are asked about, ten questions each."""
+_ALL = "has all rights of an operator"
+_GRANT = (
+    "grant them there (`namespaces` of the chart, deploy/kubernetes/namespaced), or everywhere "
+    "(deploy/kubernetes/rbac.yaml); another service account: --service-account"
+)
+
+
 async def check_own_rights(client: Client, within: str | None) -> Check:
     where = _where(within)
     try:
@@ -78,32 +88,94 @@ async def check_own_rights(client: Client, within: str | None) -> Check:
     return Check(Subject.OWN_RIGHTS, Verdict.NOTE, message, fix)
 
 
+class Account(Frozen):
+    """The service account of an operator, and the Lease that it leads by."""
+
+    namespace: str
+    name: str
+    lease: str
+
+    @property
+    def text(self) -> str:
+        return f"the service account {quoted(f'{self.namespace}/{self.name}')}"
+
+    @property
+    def user(self) -> str:
+        return f"system:serviceaccount:{self.namespace}:{self.name}"
+
+
 async def check_operator_rights(
-    client: Client, within: str | None, account: str, lease_namespace: str, lease_name: str
-) -> Check:
-    """Of the service account `account` in the namespace of the Lease."""
-    user = f"system:serviceaccount:{lease_namespace}:{account}"
-    wanted = [(each, within) for each in operator_rights()]
-    wanted += [(each, lease_namespace) for each in lease_rights(lease_name)]
+    client: Client, accounts: Sequence[Account], within: str | None, used: Sequence[str]
+) -> list[Check]:
+    """Whether some operator has all its rights wherever there are KronJobs.
+
+    `within`: the namespace that is examined; None for all, of which `used` have KronJobs. Each
+    operator may be confined to some of them.
+    """
     try:
-        answers = await asyncio.gather(
-            *(_is_allowed(client, right, place, user=user) for right, place in wanted)
-        )
+        return await _check_accounts(client, accounts, within, used)
     except ApiError as error:
         fix = "ask somebody who may create subjectaccessreviews"
-        return Check(Subject.OPERATOR_RIGHTS, Verdict.UNKNOWN, error.message, fix)
-    lacking = [
-        f"{right.text} {_where(place)}"
-        for (right, place), is_allowed in zip(wanted, answers, strict=True)
+        return [Check(Subject.OPERATOR_RIGHTS, Verdict.UNKNOWN, error.message, fix)]
+
+
+async def _check_accounts(
+    client: Client, accounts: Sequence[Account], within: str | None, used: Sequence[str]
+) -> list[Check]:
+    checks = []
+    for account in accounts:
+        leads = await _lacking(client, account, lease_rights(account.lease), account.namespace)
+        if leads:
+            checks.append(_lacks(account, leads))
+    lacking = [await _lacking(client, each, operator_rights(), within) for each in accounts]
+    if not all(lacking):
+        return checks + [
+            Check(Subject.OPERATOR_RIGHTS, Verdict.OK, f"{account.text} {_ALL} {_where(within)}")
+            for account, lacks in zip(accounts, lacking, strict=True)
+            if not lacks
+        ]
+    if within is not None:
+        return checks + [_lacks(*each) for each in zip(accounts, lacking, strict=True)]
+    return checks + await _check_confined(client, accounts, used)
+
+
+async def _check_confined(
+    client: Client, accounts: Sequence[Account], used: Sequence[str]
+) -> list[Check]:
+    """None of the operators has its rights in all namespaces: whether each of these has one."""
+    if not used:
+        message = "no operator has its rights in all namespaces, and none has KronJobs"
+        return [Check(Subject.OPERATOR_RIGHTS, Verdict.NOTE, message)]
+    looked_at, checks = used[:_MOST_NAMESPACES], []
+    for namespace in looked_at:
+        lacking = [await _lacking(client, each, operator_rights(), namespace) for each in accounts]
+        if all(lacking):
+            checks += [_lacks(*each) for each in zip(accounts, lacking, strict=True)]
+    if checks:
+        return checks
+    more = len(used) - len(looked_at)
+    unseen = f", and {many(more, 'more namespace')} that were not looked at" if more else ""
+    message = f"an operator {_ALL} wherever KronJobs are: in {', '.join(looked_at)}{unseen}"
+    return [Check(Subject.OPERATOR_RIGHTS, Verdict.OK, message)]
+
+
+async def _lacking(
+    client: Client, account: Account, rights: Iterable[Right], within: str | None
+) -> list[str]:
+    wanted = tuple(rights)
+    answers = await asyncio.gather(
+        *(_is_allowed(client, each, within, user=account.user) for each in wanted)
+    )
+    return [
+        f"{right.text} {_where(within)}"
+        for right, is_allowed in zip(wanted, answers, strict=True)
         if not is_allowed
     ]
-    who = f"the service account {quoted(f'{lease_namespace}/{account}')}"
-    if not lacking:
-        message = f"{who} has all rights of an operator {_where(within)}"
-        return Check(Subject.OPERATOR_RIGHTS, Verdict.OK, message)
-    message = f"{who} has no right to {', '.join(lacking)}"
-    fix = "apply deploy/kubernetes/rbac.yaml, or name the operator's with --service-account"
-    return Check(Subject.OPERATOR_RIGHTS, Verdict.PROBLEM, message, fix)
+
+
+def _lacks(account: Account, lacking: list[str]) -> Check:
+    message = f"{account.text} has no right to {', '.join(lacking)}"
+    return Check(Subject.OPERATOR_RIGHTS, Verdict.PROBLEM, message, _GRANT)
 
 
 async def _is_allowed(client: Client, right: Right, within: str | None, *, user: str) -> bool:

@@ -152,8 +152,8 @@ complete -c kronctl -n '__fish_seen_subcommand_from diff' -s h -l help -d 'show 
 complete -c kronctl -n '__fish_seen_subcommand_from diff' -F
 complete -c kronctl -n '__fish_seen_subcommand_from doctor' -s l -l selector -x -d 'only KronJobs with these labels'
 complete -c kronctl -n '__fish_seen_subcommand_from doctor' -l lease-namespace -x -a '(kubectl_complete-kron (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null | grep -v "^:")' -d 'the namespace of the operator and its Lease; default: wherever one is found'
-complete -c kronctl -n '__fish_seen_subcommand_from doctor' -l lease-name -x -d 'the name of its Lease; default: kron-operator'
-complete -c kronctl -n '__fish_seen_subcommand_from doctor' -l service-account -x -d 'the operator\'s service account; default: kron-operator'
+complete -c kronctl -n '__fish_seen_subcommand_from doctor' -l lease-name -x -d 'the name of its Lease; default: those that operators have labelled'
+complete -c kronctl -n '__fish_seen_subcommand_from doctor' -l service-account -x -d 'the service account of the operator; default: that of the Pod that leads'
 complete -c kronctl -n '__fish_seen_subcommand_from doctor' -l format -x -a 'text json' -d 'text: for people (default), json: for scripts'
 complete -c kronctl -n '__fish_seen_subcommand_from doctor' -l kubeconfig -r -F -d 'default: KUBECONFIG, the Pod\'s service account, or ~/.kube/config'
 complete -c kronctl -n '__fish_seen_subcommand_from doctor' -l context -x -a '(kubectl_complete-kron (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null | grep -v "^:")' -d 'a context of the kubeconfig'
