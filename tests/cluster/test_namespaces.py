@@ -79,7 +79,7 @@ def test_without_the_definition_it_says_what_to_install_and_is_not_ready(
         operator.wait_until_leading()
         api.delete("customresourcedefinitions", None, definition)
         wait_for(lambda: operator.http("/readyz")[0] == 503, "it is not ready", 60.0)
-        assert "kron-operator crd | kubectl apply -f -" in operator.http("/readyz")[1]
+        assert "kron-operator crd | kubectl apply --server-side" in operator.http("/readyz")[1]
         assert "the API server knows no KronJobs" in operator.said()
         own_cluster.define_kronjobs()
         operator.wait_until_ready(60.0)

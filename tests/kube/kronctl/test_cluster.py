@@ -9,7 +9,8 @@ from tests.kube.kronctl.manifests import cronjob, kronjob
 from tests.kube.kronctl.server import serving, use
 
 UNKNOWN = (
-    "the KronJob resource is not installed in the cluster (kron-operator crd | kubectl apply -f -)"
+    "the KronJob resource is not installed in the cluster "
+    "(kron-operator crd | kubectl apply --server-side --force-conflicts -f -)"
 )
 
 

@@ -120,7 +120,7 @@ def reach(
     except ApiError as error:
         if is_unknown(error):
             message = "the KronJob resource is not installed in the cluster"
-            fix = "kron-operator crd | kubectl apply -f -"
+            fix = "kron-operator crd | kubectl apply --server-side --force-conflicts -f -"
             raise KronError(Code.CLUSTER, message, fix) from None
         raise
 

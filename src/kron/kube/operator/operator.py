@@ -368,6 +368,6 @@ def _trouble(resource: Resource, error: ApiError | None) -> str:
     if error is not None and resource is KRONJOBS and error.status == NOT_FOUND:
         return (
             "the API server knows no KronJobs: install their definition, "
-            "kron-operator crd | kubectl apply -f -"
+            "kron-operator crd | kubectl apply --server-side --force-conflicts -f -"
         )
     return "" if error is None else str(error)

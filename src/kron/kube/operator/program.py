@@ -16,7 +16,7 @@ OPERATOR = Program(
     introduction="""\
 kron-operator makes a Kubernetes Job for every period of a KronJob, at the second that was chosen
 for it and at most one a period, whatever becomes of the operator or the API server in between.
-Of several replicas one leads, and the others are ready to. kronctl explains why then.""",
+One replica leads; the others stand by. `kronctl explain` shows why a run starts when it does.""",
     package="kron.kube.operator.commands",
     commands={
         "run": "make the Jobs of KronJobs at their chosen times",
@@ -24,7 +24,10 @@ Of several replicas one leads, and the others are ready to. kronctl explains why
     },
     groups={},
     examples=(
-        ("kron-operator crd | kubectl apply -f -", "let the cluster know what a KronJob is"),
+        (
+            "kron-operator crd | kubectl apply --server-side --force-conflicts -f -",
+            "let the cluster know what a KronJob is",
+        ),
         ("kron-operator run", "look after all KronJobs of the cluster"),
         ("kron-operator run --namespace team-a", "the KronJobs of one namespace only"),
     ),

@@ -8,8 +8,14 @@ from kron.console.parser import Parser
 from kron.console.terminal import Terminal
 
 DESCRIPTION = """\
-Print the CustomResourceDefinition of this version of Kron, as JSON, for `kubectl apply`."""
-EXAMPLES = (("kron-operator crd | kubectl apply -f -", "install or renew it"),)
+Print the CustomResourceDefinition of this version of Kron, as JSON, for `kubectl apply`.
+--force-conflicts also updates one that `kubectl apply -k` or Helm has applied."""
+EXAMPLES = (
+    (
+        "kron-operator crd | kubectl apply --server-side --force-conflicts -f -",
+        "install or update it",
+    ),
+)
 
 
 def add_arguments(_: Parser) -> None:
