@@ -18,6 +18,7 @@ from tests.cluster.controlplane import ControlPlane
 from tools.cache import UnavailableError
 
 Object = dict[str, Any]
+AGENT = "kron-bench"
 _AT_ONCE = 24
 
 
@@ -40,22 +41,26 @@ def make_namespace(cluster: ControlPlane, name: str) -> str:
 
 
 def create_all(
-    cluster: ControlPlane, resource: Resource, namespace: str, manifests: Sequence[Object]
+    cluster: ControlPlane,
+    resource: Resource,
+    namespace: str,
+    manifests: Sequence[Object],
+    at_once: int = _AT_ONCE,
 ) -> None:
     """Create all of these objects, many at the same time."""
-    asyncio.run(_create_all(cluster.kubeconfig(), resource, namespace, manifests))
+    asyncio.run(_create_all(cluster.kubeconfig(), resource, namespace, manifests, at_once))
 
 
 async def _create_all(
-    kubeconfig: str, resource: Resource, namespace: str, manifests: Sequence[Object]
+    kubeconfig: str, resource: Resource, namespace: str, manifests: Sequence[Object], at_once: int
 ) -> None:
     left = iter(manifests)
-    async with Client(find_access(kubeconfig), user_agent="kron-bench", limit=_AT_ONCE) as client:
+    async with Client(find_access(kubeconfig), user_agent=AGENT, limit=at_once) as client:
 
         async def create() -> None:
             for manifest in left:
-                await client.create(resource, namespace, manifest, timeout_s=60)
+                await client.create(resource, namespace, manifest, is_brief=True, timeout_s=60)
 
         async with asyncio.TaskGroup() as group:
-            for _ in range(_AT_ONCE):
+            for _ in range(at_once):
                 group.create_task(create())
