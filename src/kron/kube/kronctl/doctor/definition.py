@@ -12,7 +12,7 @@ from kron.kube.kronctl.doctor.check import Check, Subject, Verdict
 from kron.kube.resource.schema.definition import VERSION, definition
 
 _DEFINITIONS = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
-_INSTALL = "kron-operator crd | kubectl apply --server-side -f -"
+_INSTALL = "kron-operator crd | kubectl apply --server-side --force-conflicts -f -"
 _SHOWN = 3
 
 
