@@ -33,6 +33,7 @@ from tests.kube.kronctl.server import Answer, answering, serving, use
         ("list -w --format json", "--watch prints the present"),
         ("list -w --at 2026-03-01", "--watch prints the present"),
         ("list -w a/x b/y", "--watch looks at one namespace"),
+        ("list -w x b/y", "--watch looks at one namespace"),
         ("list -w -f a.yaml", "--watch cannot be used with files"),
         ("list backup -A", "names cannot be used together with -A or -l"),
         ("list --as-group dev", "--as-group needs --as"),
@@ -220,6 +221,20 @@ def test_a_watch_that_cannot_begin_is_an_error(kronctl: Kronctl, status: int) ->
         ran = kronctl("list", "-A", "--watch")
     assert (ran.code != 0, ran.out) == (True, "")
     assert "list kronjobs: no" in ran.err
+
+
+def test_a_watch_of_names_is_of_the_namespace_that_they_share(kronctl: Kronctl) -> None:
+    asked = []
+
+    def refuse(_: str, path: str, __: object) -> Answer:
+        asked.append(path)
+        return 403, {"kind": "Status", "reason": "Forbidden", "message": "no"}
+
+    with answering(refuse) as address:
+        use(kronctl, address)
+        ran = kronctl("list", "--watch", "-n", "test", "backup", "test/other", "kj/report")
+    assert "list kronjobs: no" in ran.err
+    assert asked[-1].endswith("/namespaces/test/kronjobs")
 
 
 def test_a_bad_template_is_a_warning_where_times_are_asked_for(kronctl: Kronctl) -> None:
