@@ -19,7 +19,7 @@ from kron.kube.api_object import Object
 from kron.kube.kronctl.cluster import _request_timeout
 from kron.kube.kronctl.manual_job import new_name, variables
 from kron.kube.kronctl.watching import _Changes
-from tests.krontab.command import AT
+from tests.krontab.command import AT, TIME_LIMIT_S
 from tests.kube.kronctl.command import Kronctl
 from tests.kube.kronctl.manifests import kronjob
 from tests.kube.kronctl.server import Answer, answering, serving, use
@@ -87,6 +87,34 @@ def test_a_request_timeout_bounds_a_request(kronctl: Kronctl) -> None:
         done.set()
     assert (ran.code, ran.out) == (2, "")
     assert "no answer within 1 s" in ran.err
+
+
+SLOW = "import socket, sys, time; socket.getaddrinfo = lambda *_, **__: time.sleep(600); "
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("module", "words", "code", "out"),
+    [
+        ("program", ("list", "--request-timeout", "1s"), 2, ""),
+        ("completer", ("next", ""), 0, ":4\n"),
+    ],
+)
+def test_a_limit_on_time_holds_while_the_name_of_a_host_is_resolved(
+    kronctl: Kronctl, module: str, words: tuple[str, ...], code: int, out: str
+) -> None:
+    use(kronctl, "http://api.example.org")
+    program = f"{SLOW}from kron.kube.kronctl.{module} import main; sys.exit(main())"
+    ran = subprocess.run(
+        [sys.executable, "-c", program, *words],
+        env=kronctl.environment,
+        capture_output=True,
+        text=True,
+        timeout=TIME_LIMIT_S,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout) == (code, out)
+    assert ran.stderr == "" or "no answer within 1 s" in ran.stderr
 
 
 @pytest.mark.parametrize("name", ["a", "a-b", "9", "x" * 63])

@@ -107,8 +107,10 @@ def reach(
 
     access = access_of(arguments)
     from kron.kube.client.client import Client
+    from kron.kube.kronctl.threads import Threads
 
     async def ask() -> Answer:
+        asyncio.get_running_loop().set_default_executor(Threads())
         agent, most_s = f"kronctl/{kron.__version__}", arguments.request_timeout
         async with Client(
             access, user_agent=agent, request_s=most_s, observe_date=observe_date
