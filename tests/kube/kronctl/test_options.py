@@ -117,6 +117,20 @@ def test_a_limit_on_time_holds_while_the_name_of_a_host_is_resolved(
     assert ran.stderr == "" or "no answer within 1 s" in ran.stderr
 
 
+@pytest.mark.parametrize("option", ["--as", "--as-group"])
+@pytest.mark.parametrize("name", ["", " ", " jane", "a\nb", "g\r\nh", "\x00", "\udc80"])
+def test_nobody_has_a_name_that_fits_into_no_header(
+    kronctl: Kronctl, option: str, name: str
+) -> None:
+    words = ("--as", "jane", option, name) if option == "--as-group" else (option, name)
+    with answering(lambda *_: (500, {})) as address:
+        use(kronctl, address)
+        ran = kronctl("list", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"argument {option}: " in ran.err
+    assert "is not the name of a user or a group" in ran.err
+
+
 @pytest.mark.parametrize("name", ["a", "a-b", "9", "x" * 63])
 def test_names_of_jobs(name: str) -> None:
     assert new_name(name) == name
