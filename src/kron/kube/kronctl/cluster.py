@@ -133,11 +133,15 @@ def reach(
     try:
         return asyncio.run(ask())
     except ApiError as error:
-        if is_unknown(error):
-            message = "the KronJob resource is not installed in the cluster"
-            fix = "kron-operator crd | kubectl apply -f -"
-            raise KronError(Code.CLUSTER, message, fix) from None
-        raise
+        raise plain(error) from None
+
+
+def plain(error: ApiError) -> KronError:
+    """The same, but for a resource that the cluster lacks: how to install it."""
+    if not is_unknown(error):
+        return error
+    message = "the KronJob resource is not installed in the cluster"
+    return KronError(Code.CLUSTER, message, fix="kron-operator crd | kubectl apply -f -")
 
 
 def is_unknown(error: KronError) -> bool:
