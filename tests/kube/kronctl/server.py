@@ -18,7 +18,7 @@ PAGE = b"404 page not found\n"
 
 
 Answer = tuple[int, object]
-"""A status and a body: bytes as they are, anything else as JSON."""
+"""A status and a body: bytes as they are, anything else as JSON. 0: the server hangs up."""
 
 
 @contextmanager
@@ -60,6 +60,8 @@ def answering(answer: Callable[[str, str, object], Answer]) -> Iterator[str]:
             length = int(self.headers.get("Content-Length", 0))
             body = json.loads(self.rfile.read(length)) if length else None
             code, said = answer(self.command, self.path.partition("?")[0], body)
+            if code == 0:
+                return
             data = said if isinstance(said, bytes) else json.dumps(said).encode()
             self.send_response(code)
             self.send_header("Content-Length", str(len(data)))

@@ -58,6 +58,7 @@ _DRY = {
 }
 _TRIES = 10
 _LOOK_S = 0.5
+_EXISTS = "AlreadyExists"
 
 
 def add_arguments(parser: Parser) -> None:
@@ -138,10 +139,11 @@ async def _made(
             if error.may_have_happened and dry_run == "none":
                 fix = f"check whether the job {made.name} exists before you trigger again"
                 raise KronError(Code.API, error.message, fix) from None
-            if error.status == CONFLICT and name is not None:
+            if error.reason == _EXISTS and name is not None:
                 message = f"a Job {quoted(made.text)} exists already"
                 raise KronError(Code.NAME_REPEATED, message, "give another --name") from None
-            if error.status != CONFLICT or not left:  # a name of a few letters may be taken
+            # A name of a few letters may be taken. Other conflicts pass: that of a quota, say.
+            if error.status != CONFLICT or not left:
                 raise
     raise AssertionError("the last try returns or raises")
 
