@@ -16,6 +16,7 @@ from tests.kube.kronctl.server import Answer, answering, use
 
 TAKEN = {"kind": "Status", "reason": "AlreadyExists", "message": "taken"}
 CHANGED = {"kind": "Status", "reason": "Conflict", "message": "the quota has changed"}
+DOWN = {"kind": "Status", "reason": "ServiceUnavailable", "message": "down"}
 
 
 class Server:
@@ -53,6 +54,43 @@ def used(kronctl: Kronctl, server: Server) -> Iterator[None]:
     with answering(server) as address:
         use(kronctl, address)
         yield
+
+
+@pytest.mark.parametrize("status", [429, 500, 503, 0])
+def test_a_wait_bears_a_server_in_trouble(kronctl: Kronctl, status: int) -> None:
+    with used(kronctl, Server(reads=[(status, DOWN)] * 3)):
+        ran = kronctl("trigger", "backup", "--wait", "--format", "json")
+    assert ran.fine().json["outcome"] == "complete"
+
+
+def test_a_wait_ends_after_a_minute_of_trouble_and_says_which_job_goes_on(
+    kronctl: Kronctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trigger, "_PATIENCE_S", 0.05)
+    for words in ((), ("--format", "json")):
+        server = Server(reads=[(503, DOWN)] * 10_000)
+        with used(kronctl, server):
+            ran = kronctl("trigger", "backup", "--wait", *words)
+        assert ran.code == 2
+        assert "get jobs: down (HTTP 503)" in ran.err
+        assert server.made[0]["metadata"]["name"] in ran.out
+        assert len(server.reads) < 9_999
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_wait_ends_at_once_if_it_is_refused(kronctl: Kronctl, status: int) -> None:
+    server = Server(reads=[(status, {"kind": "Status", "reason": "No", "message": "no"})] * 9)
+    with used(kronctl, server):
+        ran = kronctl("trigger", "backup", "--wait")
+    assert (ran.code, "get jobs: no" in ran.err) == (2, True)
+    assert len(server.reads) >= 7
+
+
+def test_another_job_of_the_same_name_is_not_the_one_that_was_made(kronctl: Kronctl) -> None:
+    server = Server(uid="theirs")
+    with used(kronctl, server):
+        ran = kronctl("trigger", "backup", "--wait", "--format", "json")
+    assert (ran.code, ran.json["outcome"]) == (1, "deleted")
 
 
 @pytest.mark.parametrize("words", [(), ("--name", "mine")], ids=["any-name", "a-name"])
