@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
 import yaml
 
+from kron.console.terminal import Terminal
+from kron.core.errors import KronError
+from kron.kube.client.resources import KRONJOBS
+from kron.kube.kronctl.output import print_object
 from tests.kube.kronctl.command import Kronctl
 from tests.kube.kronctl.manifests import cronjob, kronjob
 from tests.kube.kronctl.server import Answer, answering, use
@@ -161,6 +166,50 @@ def test_what_no_api_server_has_stored_is_an_error_and_no_traceback(
                 verb = {"POST": written}.get(place, place.lower())
                 assert ran.code == 2, (place, name)
                 assert f"{verb} {plural}: the answer " in ran.err, (place, name)
+
+
+@pytest.mark.parametrize(
+    ("words", "fix"),
+    [
+        (("list", "-o", "yaml"), "print it as JSON"),
+        (("list", "backup", "-o", "yaml"), "print it as JSON"),
+        (("trigger", "backup", "--dry-run=client", "-o", "yaml"), "print it as JSON"),
+        (("migrate",), "print it as JSON"),
+        (("list", "-o", "json"), ""),
+        (("migrate", "--format", "json"), ""),
+    ],
+    ids=str,
+)
+def test_an_object_that_is_too_deep_to_be_printed_is_an_error(
+    kronctl: Kronctl, words: tuple[str, ...], fix: str
+) -> None:
+    nest: list[Any] = []
+    for _ in range(600):
+        nest = [nest]
+
+    def deep(method: str, path: str, body: object) -> Answer:
+        status, answer = Server()(method, path, body)
+        assert isinstance(answer, dict)
+        for obj in answer.get("items", [answer]):
+            template = obj["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+            template["containers"][0]["newer"] = nest
+        return status, answer
+
+    with answering(deep) as address:
+        use(kronctl, address)
+        ran = kronctl(*words)
+    assert (f"the object is nested too deeply for YAML ({fix})" in ran.err) == bool(fix)
+    assert (ran.code, bool(ran.out)) == ((1, False) if fix else (0, True))
+
+
+def test_an_object_that_is_too_deep_for_json_is_an_error() -> None:
+    nest: list[Any] = []
+    for _ in range(5_000):
+        nest = [nest]
+    obj, output = {"metadata": {}, "spec": nest}, io.StringIO()
+    with pytest.raises(KronError, match=r"too deeply for JSON \(print it with kubectl get"):
+        print_object(obj, "json", KRONJOBS, "KronJob", Terminal(output, output))
+    assert output.getvalue() == ""
 
 
 def test_an_answer_about_another_object_is_refused(kronctl: Kronctl) -> None:
