@@ -10,7 +10,9 @@ import yaml
 
 from kron.console.terminal import Terminal
 from kron.core.errors import KronError
+from kron.kube.client import reflector
 from kron.kube.client.resources import KRONJOBS
+from kron.kube.kronctl import completer
 from kron.kube.kronctl.output import print_object
 from tests.kube.kronctl.command import Kronctl
 from tests.kube.kronctl.manifests import cronjob, kronjob
@@ -166,6 +168,61 @@ def test_what_no_api_server_has_stored_is_an_error_and_no_traceback(
                 verb = {"POST": written}.get(place, place.lower())
                 assert ran.code == 2, (place, name)
                 assert f"{verb} {plural}: the answer " in ran.err, (place, name)
+
+
+class Watched:
+    """A server with a list and one event, which refuses everything then."""
+
+    def __init__(self, listed: object, event: object) -> None:
+        self.answers = {"GET": [listed], "WATCH": [event]}
+
+    def __call__(self, method: str, _: str, __: object) -> Answer:
+        left = self.answers[method]
+        return (200, left.pop()) if left else (403, {"kind": "Status", "reason": "Forbidden"})
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("words", [(), ("-o", "wide"), ("-o", "yaml"), ("-o", "name")], ids=str)
+def test_a_watch_of_anything_ends_without_a_traceback(
+    kronctl: Kronctl, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reflector, "_FIRST_S", 0.001)
+    known = {**GOOD, "metadata": {**STORED, "resourceVersion": "0"}}
+    good = {"metadata": {"resourceVersion": "0"}, "items": [known]}
+    servers = [("a-list-of-nothing", Watched({**good, "items": []}, {}))]
+    for name, body in (NO_OBJECTS | ODD).items():
+        is_raw = isinstance(body, bytes)
+        listed = body if is_raw else {**good, "items": [body]}
+        servers += [(f"list-{name}", Watched(listed, {})), (f"event-{name}", Watched(good, body))]
+        for kind in () if is_raw else ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"):
+            event = {"type": kind, "object": body}
+            servers.append((f"{kind}-{name}", Watched(good, event)))
+    for name, server in servers:
+        with answering(server) as address:
+            use(kronctl, address)
+            ran = kronctl("list", "-A", "--watch", *words)
+        assert ran.code == 2, name
+        assert "\x1b" not in ran.out + ran.err, name
+        assert "kronjobs: " in ran.err, name
+
+
+@pytest.mark.heavy
+def test_a_completer_proposes_nothing_that_is_no_name(
+    kronctl: Kronctl, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bodies = NO_OBJECTS | ODD
+    objects = {name: body for name, body in bodies.items() if not isinstance(body, bytes)}
+    listed = {f"list-{name}": page(body) for name, body in objects.items()}
+    for name, body in (bodies | listed).items():
+        answer: Answer = 200, body
+        with answering(lambda *_, answer=answer: answer) as address:
+            use(kronctl, address)
+            with kronctl._place(kronctl.environment):
+                for words in (("next", ""), ("migrate", "kj/"), ("list", "-n", "")):
+                    assert completer.main(words) == 0
+        out, err = capsys.readouterr()
+        known = {":4", "backup", "kj/backup", "other", "kj/other"}
+        assert (set(out.splitlines()) - known, err) == (set(), ""), name
 
 
 @pytest.mark.parametrize(

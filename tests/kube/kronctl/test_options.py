@@ -9,7 +9,7 @@ import sys
 import threading
 from argparse import ArgumentTypeError
 from collections.abc import Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 import yaml
@@ -23,6 +23,7 @@ from tests.krontab.command import AT, TIME_LIMIT_S
 from tests.kube.kronctl.command import Kronctl
 from tests.kube.kronctl.manifests import kronjob
 from tests.kube.kronctl.server import Answer, answering, serving, use
+from tests.logbook import wait_for
 
 
 @pytest.mark.parametrize(
@@ -175,44 +176,31 @@ def test_a_watch_that_lists_again_reports_what_has_gone_meanwhile() -> None:
     assert printed.lines == [("a", "b"), ("c", "put"), ("a", "deleted"), ("b", "deleted")]
 
 
-class Watched(BaseHTTPRequestHandler):
+class Watched:
     """A server whose first watch ends soon, whose second has expired, and that has lost one."""
 
-    lists = watches = 0
+    def __init__(self) -> None:
+        self.lists = self.watches = 0
 
-    def do_GET(self) -> None:
-        path, _, query = self.path.partition("?")
+    def __call__(self, method: str, path: str, _: object) -> Answer:
         if not path.endswith("/kronjobs"):
-            return self._answer({"metadata": {"name": "prod"}})
-        kind = type(self)
-        if "watch=1" not in query:
-            kind.lists += 1
-            names = {1: ("one", "two")}.get(kind.lists, ("two",))
-            items = [_stored(name, str(10 * kind.lists)) for name in names]
-            return self._answer(
-                {"metadata": {"resourceVersion": str(10 * kind.lists)}, "items": items}
-            )
-        kind.watches += 1
+            return 200, {"metadata": {"name": "prod"}}
+        if method != "WATCH":
+            self.lists += 1
+            version = str(10 * self.lists)
+            names = ("one", "two") if self.lists == 1 else ("two",)
+            items = [_stored(name, version) for name in names]
+            return 200, {"metadata": {"resourceVersion": version}, "items": items}
+        self.watches += 1
         gone = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}
         events = {
             1: {"type": "MODIFIED", "object": _stored("two", "11", suspend=True)},
             2: {"type": "ERROR", "object": gone},
             3: {"type": "ADDED", "object": _stored("three", "31")},
         }
-        if kind.watches > 3:
-            self.server.shutdown_request(self.connection)
-            return None
-        return self._answer(events[kind.watches])
-
-    def _answer(self, body: object) -> None:
-        data = json.dumps(body).encode() + b"\n"
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: object) -> None:
-        pass
+        if self.watches not in events:
+            return 0, None
+        return 200, json.dumps(events[self.watches]).encode() + b"\n"
 
 
 def _stored(name: str, version: str, *, suspend: bool = False) -> Object:
@@ -224,25 +212,27 @@ def _stored(name: str, version: str, *, suspend: bool = False) -> Object:
 @pytest.mark.heavy
 def test_a_watch_goes_on_after_its_end_and_after_an_expired_version(kronctl: Kronctl) -> None:
     """Until somebody presses Ctrl-C."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Watched) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        use(kronctl, f"http://127.0.0.1:{server.server_port}")
+    printed = Path(kronctl.path("printed"))
+
+    def look() -> list[str] | None:
+        lines = printed.read_text().splitlines()
+        return lines if len(lines) >= 7 else None
+
+    with answering(Watched()) as address, printed.open("w") as file:
+        use(kronctl, address)
         watching = subprocess.Popen(
             [sys.executable, "-m", "kron.kube.kronctl", "list", "--watch", "--sort", "name"],
-            stdout=subprocess.PIPE,
+            stdout=file,
             stderr=subprocess.DEVNULL,
             env=kronctl.environment,
-            text=True,
         )
         try:
-            assert watching.stdout is not None
-            lines = [watching.stdout.readline() for _ in range(7)]
+            lines = wait_for(look, "each change has a line", instead=printed.read_text)
             watching.send_signal(signal.SIGINT)
-            assert watching.wait(30) == 130
+            assert watching.wait(TIME_LIMIT_S) == 130
         finally:
             watching.kill()
-            watching.communicate()
-            server.shutdown()
+            watching.wait()
     found = [(line.split()[0], "suspended" in line, "deleted" in line) for line in lines]
     assert found == [
         ("NAME", False, False),
