@@ -1,7 +1,8 @@
 """Generates completion scripts for bash, zsh and fish from a program's parsers.
 
 The shell runs the program's `job_names` when it completes the name of a job, or its `completer` for
-what only a cluster knows; everything else is in the script.
+what only a cluster knows; everything else is in the script. Names come from files and clusters of
+others: no shell may evaluate them, and one that a shell could obey is not proposed.
 """
 
 from __future__ import annotations
@@ -15,12 +16,22 @@ _JOB = "JOB"
 _ASKED = (_JOB, "CRONJOB", "NS", "CONTEXT", "CLUSTER", "USER")
 """What a program's completer is asked for."""
 _FILES = ("PATH", "FILE", "LOG", "A", "B")
+_SAFE = "[A-Za-z0-9._/@][A-Za-z0-9._:/@-]*"
+"""Names that are proposed. The last line of a completer, which begins with `:`, is none."""
 
 
 def _bash(program: Program) -> Iterator[str]:
     name = program.name
     known = list(commands(program))
     yield f"# bash completion for {name}; made by: {origin(program, 'completion', 'bash')}"
+    if program.job_names or program.completer:
+        asked = _asked(program, '"${COMP_WORDS[@]:1:COMP_CWORD}"')
+        yield f"_{name}_asked() {{"
+        yield "    local each"
+        yield "    while IFS= read -r each; do"
+        yield '        if [[ "$each" == "$word"* ]]; then COMPREPLY+=("$each"); fi'
+        yield f"    done < <({asked})"
+        yield "}"
     yield f"_{name}() {{"
     yield '    local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}"'
     yield '    local command="${COMP_WORDS[1]}"'
@@ -62,8 +73,7 @@ def _bash_value(program: Program, option: Option) -> str:
     if option.choices:
         return f'COMPREPLY=($(compgen -W "{" ".join(option.choices)}" -- "$word"))'
     if _is_asked(program, option):
-        asked = _asked(program, '"${COMP_WORDS[@]:1:COMP_CWORD}"')
-        return f'COMPREPLY=($(compgen -W "$({asked})" -- "$word"))'
+        return f"_{program.name}_asked"
     if option.metavar in _FILES:
         return 'mapfile -t COMPREPLY < <(compgen -f -- "$word"); compopt -o filenames 2>/dev/null'
     return "COMPREPLY=()"
@@ -77,7 +87,7 @@ def _zsh(program: Program) -> Iterator[str]:
     if program.job_names or program.completer:
         asked = _asked(program, '"${(@)words[1,CURRENT]}"')
         yield f"_{name}_asked() {{"
-        yield f'    local -a names; names=("${{(@f)$({asked})}}")'
+        yield f'    local -a names; names=(${{(f)"$({asked})"}})'
         yield "    compadd -a names"
         yield "}"
     yield f"_{name}() {{"
@@ -199,9 +209,8 @@ def _is_asked(program: Program, option: Option) -> bool:
 
 def _asked(program: Program, words: str) -> str:
     """What prints the proposals, a line each; `words` are the words so far, in a shell."""
-    if program.completer:
-        return f'{program.completer} {words} 2>/dev/null | grep -v "^:"'
-    return f"{program.job_names} 2>/dev/null"
+    command = f"{program.completer} {words}" if program.completer else program.job_names
+    return f'{command} 2>/dev/null | grep -xE "{_SAFE}"'
 
 
 def _firsts(known: list[Command]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 
 import pytest
 
@@ -49,6 +50,18 @@ def test_each_stream_is_looked_at_for_itself() -> None:
 
 def test_nothing_has_no_style() -> None:
     assert Terminal(Screen(), Screen(), "always").styled("", "red") == ""
+
+
+def test_json_holds_nothing_that_a_terminal_would_obey() -> None:
+    """Also none of the controls that json leaves as they are: CSI is ESC [ in one character."""
+    controls = "".join(map(chr, (*range(0x20), *range(0x7F, 0xA0))))
+    value = {f"key{controls}": [f"é茶{controls}"]}
+    output = io.StringIO()
+    Terminal(output, io.StringIO()).print_json(value)
+    assert output.getvalue().replace("\n", "").isprintable()
+    assert "\\u009b" in output.getvalue()
+    assert "é茶" in output.getvalue()
+    assert json.loads(output.getvalue()) == value
 
 
 @pytest.mark.parametrize(

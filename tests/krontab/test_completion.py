@@ -248,6 +248,17 @@ def test_zsh_completes(krontab: Krontab, way: str) -> None:
 
 
 @needs("bash")
+@needs("fish")
+def test_no_shell_runs_what_stands_in_the_place_of_a_name(krontab: Krontab) -> None:
+    names = "only-job\n$(touch ran)\n$(touch${IFS}ran)\n`touch${IFS}ran`\n;touch\n"
+    krontab.write("names", names)
+    krontab.write("bin/krontab", "#!/bin/sh\ncat names\n", mode=0o755)
+    for complete in (in_bash(krontab), in_fish(krontab)):
+        assert complete("krontab next ") == ["only-job"]
+    assert not Path(krontab.path("ran")).exists()
+
+
+@needs("bash")
 def test_bash_completes_names_with_spaces(krontab: Krontab) -> None:
     krontab.write("my jobs.kron", JOBS)
     assert in_bash(krontab)("krontab lint --file my") == ["my jobs.kron"]

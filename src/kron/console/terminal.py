@@ -22,6 +22,7 @@ Style = Callable[..., str]
 Row = Sequence[str]
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_ESCAPES = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
 COLOUR_CHOICES = ("auto", "always", "never")
 
 
@@ -60,10 +61,7 @@ class Terminal:
         self.output.writelines(f"{line}\n" for line in lines)
 
     def print_json(self, value: object) -> None:
-        import json
-
-        json.dump(value, self.output, indent=2, ensure_ascii=False)
-        self.output.write("\n")
+        self.output.write(f"{json_text(value)}\n")
 
     def error(self, *lines: str) -> None:
         with suppress(OSError):  # nothing else can be done
@@ -96,6 +94,13 @@ class Terminal:
     @property
     def shows_progress(self) -> bool:
         return self.errors.isatty()
+
+
+def json_text(value: object) -> str:
+    """JSON with nothing that a terminal would obey: json itself leaves DEL and C1 as they are."""
+    import json
+
+    return json.dumps(value, indent=2, ensure_ascii=False).translate(_ESCAPES)
 
 
 def standard_input() -> bytes:

@@ -18,7 +18,7 @@ PAGE = b"404 page not found\n"
 
 
 Answer = tuple[int, object]
-"""A status and a body: bytes as they are, anything else as JSON."""
+"""A status and a body: bytes as they are, anything else as JSON. 0: the server hangs up."""
 
 
 @contextmanager
@@ -53,13 +53,20 @@ def serving(*objects: str, has_kronjobs: bool = True) -> Iterator[str]:
 
 @contextmanager
 def answering(answer: Callable[[str, str, object], Answer]) -> Iterator[str]:
-    """The address of a server that answers so to a method, a path and a body."""
+    """The address of a server that answers so to a method, a path and a body.
+
+    The method of a watch is WATCH.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def _handle(self) -> None:
             length = int(self.headers.get("Content-Length", 0))
             body = json.loads(self.rfile.read(length)) if length else None
-            code, said = answer(self.command, self.path.partition("?")[0], body)
+            path, _, query = self.path.partition("?")
+            method = "WATCH" if query.startswith("watch=1") else self.command
+            code, said = answer(method, path, body)
+            if code == 0:
+                return
             data = said if isinstance(said, bytes) else json.dumps(said).encode()
             self.send_response(code)
             self.send_header("Content-Length", str(len(data)))

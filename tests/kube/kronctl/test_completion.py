@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+import yaml
 
 from kron.kube.kronctl import completer
 from kron.kube.kronctl.program import COMMANDS
@@ -16,14 +17,24 @@ from tests.krontab.command import TIME_LIMIT_S
 from tests.krontab.test_completion import Zsh, needs
 from tests.kube.kronctl.command import Kronctl
 from tests.kube.kronctl.manifests import cronjob, kronjob
-from tests.kube.kronctl.server import serving, use
+from tests.kube.kronctl.server import answering, serving, use
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They ask what is proposed, and not whether a busy machine proposes it in time."""
+    monkeypatch.setattr(completer, "_LONGEST_S", TIME_LIMIT_S)
 
 
 @pytest.fixture
 def reached(kronctl: Kronctl) -> Iterator[Kronctl]:
     """With a cluster, and the programs on the path."""
-    for name, module in (("kronctl", "program"), ("kubectl_complete-kron", "completer")):
-        code = f"import sys; from kron.kube.kronctl.{module} import main; sys.exit(main())"
+    for name, module, more in (
+        ("kronctl", "program", ""),
+        ("kubectl_complete-kron", "completer", f"completer._LONGEST_S = {TIME_LIMIT_S}"),
+    ):
+        lines = f"import sys\nfrom kron.kube.kronctl import {module}\n{more}"
+        code = f"{lines}\nsys.exit({module}.main())"
         kronctl.write(f"bin/{name}", f"#!{sys.executable}\n{code}\n", mode=0o755)
     kronctl.environment["PATH"] = f"{kronctl.path('bin')}:{os.environ['PATH']}"
     found = kronjob(), kronjob("report"), kronjob("far").replace("prod", "test"), cronjob("old")
@@ -105,6 +116,85 @@ def test_it_is_silent_if_there_is_nothing_to_ask(
     assert (out.splitlines()[-1], err) == (":4", "")
 
 
+HOSTILE = [
+    "$(touch${IFS}ran)",
+    "`touch${IFS}ran`",
+    ";touch ran;",
+    "a b",
+    "'",
+    "~",
+    "*",
+    "-o",
+    "a\nb",
+    "a\t$(touch ran)",
+    "\x1b[2J",
+]
+"""Names that no cluster or kubeconfig should have, but nothing keeps them from it."""
+SAFE = ["arn:aws:eks:eu-1:12:cluster/prod", "jane@example.org", "ok"]
+
+
+def test_only_names_that_no_shell_evaluates_are_proposed(kronctl: Kronctl) -> None:
+    names = [*HOSTILE, *SAFE]
+    items = [{"metadata": {"name": name}} for name in names]
+    listed = {"metadata": {"resourceVersion": "1"}, "items": items}
+    with answering(lambda *_: (200, listed)) as address:
+        use(kronctl, address)
+        config = yaml.safe_load(kronctl.read("kubeconfig"))
+        for kind in ("context", "cluster", "user"):
+            config[f"{kind}s"] += [{"name": name, kind: {}} for name in names]
+        kronctl.write("kubeconfig", yaml.safe_dump(config), mode=0o600)
+        for line in ("next ", "migrate ", "list -n "):
+            assert propose(kronctl, line) == SAFE
+        for option, first in (("--context", "x"), ("--cluster", "c"), ("--user", "u")):
+            assert sorted(propose(kronctl, f"list {option} ")) == sorted([first, *SAFE])
+        assert propose(kronctl, "next kj/") == ["kj/-o", *(f"kj/{name}" for name in SAFE)]
+
+
+@pytest.fixture
+def deceived(kronctl: Kronctl) -> Kronctl:
+    """With a completer that proposes everything."""
+    names = "\n".join(SAFE + HOSTILE)
+    kronctl.write("proposals", f"{names}\n:4\n")
+    kronctl.write("bin/kubectl_complete-kron", "#!/bin/sh\ncat proposals\n", mode=0o755)
+    kronctl.environment["PATH"] = f"{kronctl.path('bin')}:{os.environ['PATH']}"
+    return kronctl
+
+
+DECEIVED = ("kronctl next ", "kronctl list --context ")
+
+
+@needs("bash")
+def test_bash_runs_nothing_that_a_completer_answers(deceived: Kronctl) -> None:
+    before = set(deceived.directory.iterdir())
+    for line in DECEIVED:
+        assert set(SAFE) < set(in_bash(deceived, line)) <= {*SAFE, "a", "b"}
+    assert in_bash(deceived, "kronctl next o") == ["ok"]
+    assert in_bash(deceived, "kronctl next *") == [""]
+    assert set(deceived.directory.iterdir()) - before == {deceived.directory / "completion.bash"}
+
+
+@needs("fish")
+def test_fish_runs_nothing_that_a_completer_answers(deceived: Kronctl) -> None:
+    for line in DECEIVED:
+        assert set(SAFE) < set(in_fish(deceived, line)) <= {*SAFE, "a", "b"}
+    assert not (deceived.directory / "ran").exists()
+
+
+@pytest.mark.heavy
+@needs("zsh")
+def test_zsh_runs_nothing_that_a_completer_answers(deceived: Kronctl) -> None:
+    deceived.write("completion.zsh", deceived("completion", "zsh").fine().out)
+    zsh = Zsh(deceived, "sourced")
+    try:
+        for line in DECEIVED:
+            assert zsh.completed(f"{line}o") == f"{line}ok "
+            for start in ("\\$", "\\;"):
+                assert zsh.completed(line + start) == line + start
+    finally:
+        zsh.close()
+    assert not (deceived.directory / "ran").exists()
+
+
 SHELL_CASES = [
     ("kronctl suspend ba", ["backup"]),
     ("kronctl next test/", ["test/far"]),
@@ -128,28 +218,36 @@ def run(kronctl: Kronctl, *words: str) -> list[str]:
     return ran.stdout.splitlines()
 
 
+def in_bash(kronctl: Kronctl, line: str) -> list[str]:
+    kronctl.write("completion.bash", kronctl("completion", "bash").fine().out)
+    words = line.split(" ")
+    array = " ".join(map(shlex.quote, words))
+    program = (
+        f"source completion.bash; COMP_WORDS=({array}); COMP_CWORD={len(words) - 1}; "
+        '_kronctl; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    return run(kronctl, "bash", "--norc", "-c", program)
+
+
+def in_fish(kronctl: Kronctl, line: str) -> list[str]:
+    kronctl.write("completion.fish", kronctl("completion", "fish").fine().out)
+    program = f"source completion.fish; complete -C {shlex.quote(line)}"
+    shown = run(kronctl, "fish", "--no-config", "-c", program)
+    return [each.partition("\t")[0] for each in shown]
+
+
 @pytest.mark.heavy
 @needs("bash")
 def test_bash_asks_the_cluster(reached: Kronctl) -> None:
-    reached.write("completion.bash", reached("completion", "bash").fine().out)
     for line, expected in SHELL_CASES:
-        words = line.split(" ")
-        array = " ".join(map(shlex.quote, words))
-        program = (
-            f"source completion.bash; COMP_WORDS=({array}); COMP_CWORD={len(words) - 1}; "
-            '_kronctl; printf "%s\\n" "${COMPREPLY[@]}"'
-        )
-        assert run(reached, "bash", "--norc", "-c", program) == expected
+        assert in_bash(reached, line) == expected
 
 
 @pytest.mark.heavy
 @needs("fish")
 def test_fish_asks_the_cluster(reached: Kronctl) -> None:
-    reached.write("completion.fish", reached("completion", "fish").fine().out)
     for line, expected in SHELL_CASES:
-        program = f"source completion.fish; complete -C {shlex.quote(line)}"
-        shown = run(reached, "fish", "--no-config", "-c", program)
-        assert sorted(each.partition("\t")[0] for each in shown) == sorted(expected)
+        assert sorted(in_fish(reached, line)) == sorted(expected)
 
 
 @pytest.mark.heavy

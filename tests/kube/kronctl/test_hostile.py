@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
 import yaml
 
+from kron.console.terminal import Terminal
+from kron.core.errors import KronError
+from kron.kube.client import reflector
+from kron.kube.client.resources import KRONJOBS
+from kron.kube.kronctl import completer
+from kron.kube.kronctl.output import print_object
 from tests.kube.kronctl.command import Kronctl
 from tests.kube.kronctl.manifests import cronjob, kronjob
 from tests.kube.kronctl.server import Answer, answering, use
@@ -161,6 +168,108 @@ def test_what_no_api_server_has_stored_is_an_error_and_no_traceback(
                 verb = {"POST": written}.get(place, place.lower())
                 assert ran.code == 2, (place, name)
                 assert f"{verb} {plural}: the answer " in ran.err, (place, name)
+
+
+class Watched:
+    """A server with a list and one event, which refuses everything then."""
+
+    def __init__(self, listed: object, event: object) -> None:
+        self.answers = {"GET": [listed], "WATCH": [event]}
+
+    def __call__(self, method: str, _: str, __: object) -> Answer:
+        left = self.answers[method]
+        return (200, left.pop()) if left else (403, {"kind": "Status", "reason": "Forbidden"})
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("words", [(), ("-o", "wide"), ("-o", "yaml"), ("-o", "name")], ids=str)
+def test_a_watch_of_anything_ends_without_a_traceback(
+    kronctl: Kronctl, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reflector, "_FIRST_S", 0.001)
+    known = {**GOOD, "metadata": {**STORED, "resourceVersion": "0"}}
+    good = {"metadata": {"resourceVersion": "0"}, "items": [known]}
+    servers = [("a-list-of-nothing", Watched({**good, "items": []}, {}))]
+    for name, body in (NO_OBJECTS | ODD).items():
+        is_raw = isinstance(body, bytes)
+        listed = body if is_raw else {**good, "items": [body]}
+        servers += [(f"list-{name}", Watched(listed, {})), (f"event-{name}", Watched(good, body))]
+        for kind in () if is_raw else ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"):
+            event = {"type": kind, "object": body}
+            servers.append((f"{kind}-{name}", Watched(good, event)))
+    for name, server in servers:
+        with answering(server) as address:
+            use(kronctl, address)
+            ran = kronctl("list", "-A", "--watch", *words)
+        assert ran.code == 2, name
+        assert "\x1b" not in ran.out + ran.err, name
+        assert "kronjobs: " in ran.err, name
+
+
+@pytest.mark.heavy
+def test_a_completer_proposes_nothing_that_is_no_name(
+    kronctl: Kronctl, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bodies = NO_OBJECTS | ODD
+    objects = {name: body for name, body in bodies.items() if not isinstance(body, bytes)}
+    listed = {f"list-{name}": page(body) for name, body in objects.items()}
+    for name, body in (bodies | listed).items():
+        answer: Answer = 200, body
+        with answering(lambda *_, answer=answer: answer) as address:
+            use(kronctl, address)
+            with kronctl._place(kronctl.environment):
+                for words in (("next", ""), ("migrate", "kj/"), ("list", "-n", "")):
+                    assert completer.main(words) == 0
+        out, err = capsys.readouterr()
+        known = {":4", "backup", "kj/backup", "other", "kj/other"}
+        assert (set(out.splitlines()) - known, err) == (set(), ""), name
+
+
+@pytest.mark.parametrize(
+    ("words", "fix"),
+    [
+        (("list", "-o", "yaml"), "print it as JSON"),
+        (("list", "backup", "-o", "yaml"), "print it as JSON"),
+        (("trigger", "backup", "--dry-run=client", "-o", "yaml"), "print it as JSON"),
+        (("migrate",), "print it as JSON"),
+        (("trigger", "backup", "--name", "made", "-o", "yaml"), "the job made was created; print"),
+        (("list", "-o", "json"), ""),
+        (("migrate", "--format", "json"), ""),
+    ],
+    ids=str,
+)
+def test_an_object_that_is_too_deep_to_be_printed_is_an_error(
+    kronctl: Kronctl, words: tuple[str, ...], fix: str
+) -> None:
+    nest: list[Any] = []
+    for _ in range(600):
+        nest = [nest]
+
+    def deep(method: str, path: str, body: object) -> Answer:
+        status, answer = Server()(method, path, body)
+        assert isinstance(answer, dict)
+        if method == "POST":
+            return status, answer
+        for obj in answer.get("items", [answer]):
+            template = obj["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+            template["containers"][0]["newer"] = nest
+        return status, answer
+
+    with answering(deep) as address:
+        use(kronctl, address)
+        ran = kronctl(*words)
+    assert (f"the object is nested too deeply for YAML ({fix}" in ran.err) == bool(fix)
+    assert (ran.code, bool(ran.out)) == ((1, False) if fix else (0, True))
+
+
+def test_an_object_that_is_too_deep_for_json_is_an_error() -> None:
+    nest: list[Any] = []
+    for _ in range(5_000):
+        nest = [nest]
+    obj, output = {"metadata": {}, "spec": nest}, io.StringIO()
+    with pytest.raises(KronError, match=r"too deeply for JSON \(print it with kubectl get"):
+        print_object(obj, "json", KRONJOBS, "KronJob", Terminal(output, output))
+    assert output.getvalue() == ""
 
 
 def test_an_answer_about_another_object_is_refused(kronctl: Kronctl) -> None:

@@ -9,7 +9,7 @@ import sys
 import threading
 from argparse import ArgumentTypeError
 from collections.abc import Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 import yaml
@@ -19,10 +19,11 @@ from kron.kube.api_object import Object
 from kron.kube.kronctl.cluster import _request_timeout
 from kron.kube.kronctl.manual_job import new_name, variables
 from kron.kube.kronctl.watching import _Changes
-from tests.krontab.command import AT
+from tests.krontab.command import AT, TIME_LIMIT_S
 from tests.kube.kronctl.command import Kronctl
 from tests.kube.kronctl.manifests import kronjob
 from tests.kube.kronctl.server import Answer, answering, serving, use
+from tests.logbook import wait_for
 
 
 @pytest.mark.parametrize(
@@ -33,6 +34,7 @@ from tests.kube.kronctl.server import Answer, answering, serving, use
         ("list -w --format json", "--watch prints the present"),
         ("list -w --at 2026-03-01", "--watch prints the present"),
         ("list -w a/x b/y", "--watch looks at one namespace"),
+        ("list -w x b/y", "--watch looks at one namespace"),
         ("list -w -f a.yaml", "--watch cannot be used with files"),
         ("list backup -A", "names cannot be used together with -A or -l"),
         ("list --as-group dev", "--as-group needs --as"),
@@ -88,6 +90,48 @@ def test_a_request_timeout_bounds_a_request(kronctl: Kronctl) -> None:
     assert "no answer within 1 s" in ran.err
 
 
+SLOW = "import socket, sys, time; socket.getaddrinfo = lambda *_, **__: time.sleep(600); "
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("module", "words", "code", "out"),
+    [
+        ("program", ("list", "--request-timeout", "1s"), 2, ""),
+        ("completer", ("next", ""), 0, ":4\n"),
+    ],
+)
+def test_a_limit_on_time_holds_while_the_name_of_a_host_is_resolved(
+    kronctl: Kronctl, module: str, words: tuple[str, ...], code: int, out: str
+) -> None:
+    use(kronctl, "http://api.example.org")
+    program = f"{SLOW}from kron.kube.kronctl.{module} import main; sys.exit(main())"
+    ran = subprocess.run(
+        [sys.executable, "-c", program, *words],
+        env=kronctl.environment,
+        capture_output=True,
+        text=True,
+        timeout=TIME_LIMIT_S,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout) == (code, out)
+    assert ran.stderr == "" or "no answer within 1 s" in ran.stderr
+
+
+@pytest.mark.parametrize("option", ["--as", "--as-group"])
+@pytest.mark.parametrize("name", ["", " ", " jane", "a\nb", "g\r\nh", "\x00", "\udc80"])
+def test_nobody_has_a_name_that_fits_into_no_header(
+    kronctl: Kronctl, option: str, name: str
+) -> None:
+    words = ("--as", "jane", option, name) if option == "--as-group" else (option, name)
+    with answering(lambda *_: (500, {})) as address:
+        use(kronctl, address)
+        ran = kronctl("list", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"argument {option}: " in ran.err
+    assert "is not the name of a user or a group" in ran.err
+
+
 @pytest.mark.parametrize("name", ["a", "a-b", "9", "x" * 63])
 def test_names_of_jobs(name: str) -> None:
     assert new_name(name) == name
@@ -132,44 +176,31 @@ def test_a_watch_that_lists_again_reports_what_has_gone_meanwhile() -> None:
     assert printed.lines == [("a", "b"), ("c", "put"), ("a", "deleted"), ("b", "deleted")]
 
 
-class Watched(BaseHTTPRequestHandler):
+class Watched:
     """A server whose first watch ends soon, whose second has expired, and that has lost one."""
 
-    lists = watches = 0
+    def __init__(self) -> None:
+        self.lists = self.watches = 0
 
-    def do_GET(self) -> None:
-        path, _, query = self.path.partition("?")
+    def __call__(self, method: str, path: str, _: object) -> Answer:
         if not path.endswith("/kronjobs"):
-            return self._answer({"metadata": {"name": "prod"}})
-        kind = type(self)
-        if "watch=1" not in query:
-            kind.lists += 1
-            names = {1: ("one", "two")}.get(kind.lists, ("two",))
-            items = [_stored(name, str(10 * kind.lists)) for name in names]
-            return self._answer(
-                {"metadata": {"resourceVersion": str(10 * kind.lists)}, "items": items}
-            )
-        kind.watches += 1
+            return 200, {"metadata": {"name": "prod"}}
+        if method != "WATCH":
+            self.lists += 1
+            version = str(10 * self.lists)
+            names = ("one", "two") if self.lists == 1 else ("two",)
+            items = [_stored(name, version) for name in names]
+            return 200, {"metadata": {"resourceVersion": version}, "items": items}
+        self.watches += 1
         gone = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}
         events = {
             1: {"type": "MODIFIED", "object": _stored("two", "11", suspend=True)},
             2: {"type": "ERROR", "object": gone},
             3: {"type": "ADDED", "object": _stored("three", "31")},
         }
-        if kind.watches > 3:
-            self.server.shutdown_request(self.connection)
-            return None
-        return self._answer(events[kind.watches])
-
-    def _answer(self, body: object) -> None:
-        data = json.dumps(body).encode() + b"\n"
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: object) -> None:
-        pass
+        if self.watches not in events:
+            return 0, None
+        return 200, json.dumps(events[self.watches]).encode() + b"\n"
 
 
 def _stored(name: str, version: str, *, suspend: bool = False) -> Object:
@@ -181,25 +212,27 @@ def _stored(name: str, version: str, *, suspend: bool = False) -> Object:
 @pytest.mark.heavy
 def test_a_watch_goes_on_after_its_end_and_after_an_expired_version(kronctl: Kronctl) -> None:
     """Until somebody presses Ctrl-C."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Watched) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        use(kronctl, f"http://127.0.0.1:{server.server_port}")
+    printed = Path(kronctl.path("printed"))
+
+    def look() -> list[str] | None:
+        lines = printed.read_text().splitlines()
+        return lines if len(lines) >= 7 else None
+
+    with answering(Watched()) as address, printed.open("w") as file:
+        use(kronctl, address)
         watching = subprocess.Popen(
             [sys.executable, "-m", "kron.kube.kronctl", "list", "--watch", "--sort", "name"],
-            stdout=subprocess.PIPE,
+            stdout=file,
             stderr=subprocess.DEVNULL,
             env=kronctl.environment,
-            text=True,
         )
         try:
-            assert watching.stdout is not None
-            lines = [watching.stdout.readline() for _ in range(7)]
+            lines = wait_for(look, "each change has a line", instead=printed.read_text)
             watching.send_signal(signal.SIGINT)
-            assert watching.wait(30) == 130
+            assert watching.wait(TIME_LIMIT_S) == 130
         finally:
             watching.kill()
-            watching.communicate()
-            server.shutdown()
+            watching.wait()
     found = [(line.split()[0], "suspended" in line, "deleted" in line) for line in lines]
     assert found == [
         ("NAME", False, False),
@@ -220,6 +253,20 @@ def test_a_watch_that_cannot_begin_is_an_error(kronctl: Kronctl, status: int) ->
         ran = kronctl("list", "-A", "--watch")
     assert (ran.code != 0, ran.out) == (True, "")
     assert "list kronjobs: no" in ran.err
+
+
+def test_a_watch_of_names_is_of_the_namespace_that_they_share(kronctl: Kronctl) -> None:
+    asked = []
+
+    def refuse(_: str, path: str, __: object) -> Answer:
+        asked.append(path)
+        return 403, {"kind": "Status", "reason": "Forbidden", "message": "no"}
+
+    with answering(refuse) as address:
+        use(kronctl, address)
+        ran = kronctl("list", "--watch", "-n", "test", "backup", "test/other", "kj/report")
+    assert "list kronjobs: no" in ran.err
+    assert asked[-1].endswith("/namespaces/test/kronjobs")
 
 
 def test_a_bad_template_is_a_warning_where_times_are_asked_for(kronctl: Kronctl) -> None:

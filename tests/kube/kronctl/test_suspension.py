@@ -9,7 +9,9 @@ import yaml
 
 from kron.core.errors import KronError
 from kron.kube.kronctl.commands.suspend import patch_for
+from tests.kube.kronctl.command import Kronctl
 from tests.kube.kronctl.manifests import kronjob
+from tests.kube.kronctl.server import Answer, answering, use
 
 ON = {"spec": {"policy": {"suspend": True}}}
 OFF = {"spec": {"policy": {"suspend": None}}}
@@ -59,3 +61,50 @@ def test_the_patch_is_the_one_field_or_nothing(
 def test_what_the_text_says_has_to_be_edited_there(schedule: str, suspended: bool) -> None:
     with pytest.raises(KronError, match=r"its schedule text sets .*\(edit spec\.schedule"):
         patch_for(content(schedule, ""), suspended=suspended)
+
+
+@pytest.mark.parametrize("words", [("one", "two", "three"), ("--all",), ("-l", "a=b")], ids=str)
+@pytest.mark.parametrize("status", [403, 404, 409, 500, 0])
+def test_a_refusal_in_the_middle_keeps_none_of_the_others(
+    kronctl: Kronctl, words: tuple[str, ...], status: int
+) -> None:
+    stored = {}
+    for name in ("one", "two", "three"):
+        stored[name] = yaml.safe_load(kronjob(name))
+        stored[name]["metadata"] |= {"uid": name, "resourceVersion": "7"}
+    refused = {"kind": "Status", "reason": "" if status == 404 else "No", "message": "no"}
+
+    def answer(method: str, path: str, body: object) -> Answer:
+        name = path.rpartition("/")[2]
+        if name == "kronjobs":
+            items = list(stored.values())
+            return 200, {"metadata": {"resourceVersion": "1"}, "items": items}
+        if method == "PATCH" and name == "two":
+            return status or 200, refused if status else b"no JSON"
+        return 200, stored[name]
+
+    with answering(answer) as address:
+        use(kronctl, address)
+        ran = kronctl("suspend", *words, "--format", "json")
+        texts = kronctl("suspend", *words)
+    assert (ran.code, ran.err) == (2, "")
+    rows = {each["name"]: each for each in ran.json["kronjobs"]}
+    assert list(rows) == ["one", "two", "three"]
+    assert {name: (row["suspended"], row["changed"]) for name, row in rows.items()} == {
+        "one": (True, True),
+        "two": (None, False),
+        "three": (True, True),
+    }
+    error = rows["two"]["error"]
+    assert error
+    assert texts.code == 2
+    done = [f"prod/{name}: suspended; active Jobs continue" for name in ("one", "three")]
+    assert (texts.lines, texts.err) == (done, f"prod/two: {error}\n")
+
+
+@pytest.mark.parametrize("command", ["suspend", "resume"])
+def test_none_is_a_document_as_well(kronctl: Kronctl, command: str) -> None:
+    with answering(lambda *_: (200, {"metadata": {"resourceVersion": "1"}})) as address:
+        use(kronctl, address)
+        ran = kronctl(command, "--all", "--format", "json")
+    assert ran.fine().json["kronjobs"] == []

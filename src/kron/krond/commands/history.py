@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from collections.abc import Iterator
 from itertools import chain
 
 from kron.console.parser import Parser, add_format, number_up_to, past_moment
-from kron.console.terminal import Terminal
+from kron.console.terminal import Terminal, json_text
 from kron.core.errors import columns, visible
 from kron.core.instant import to_seconds
 from kron.krond.directories import add_output_dir, add_state_dir, state_dir_of, used_output_dir_of
@@ -117,7 +116,7 @@ def _print_json(rows: Iterator[dict[str, Any]], terminal: Terminal) -> None:
     write('{\n  "schema": "krond.history/1",\n  "rows": [')
     separator = "\n"
     for row in rows:
-        text = json.dumps(row, indent=2, ensure_ascii=False)
+        text = json_text(row)
         write(f"{separator}    {text.replace(chr(10), f'{chr(10)}    ')}")
         separator = ",\n"
     write("]\n}\n" if separator == "\n" else "\n  ]\n}\n")

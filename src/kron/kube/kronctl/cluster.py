@@ -5,10 +5,11 @@ asyncio and aiohttp are loaded with the first request, so that commands without 
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Coroutine
 
 from kron.console.parser import UsageError, path, whole_seconds
-from kron.core.errors import Code, KronError
+from kron.core.errors import Code, KronError, quoted
 from kron.kube.client.errors import NOT_FOUND, ApiError, is_gone
 from kron.kube.extra import check_extra
 
@@ -38,10 +39,15 @@ def add_cluster(parser: _ActionsContainer, *, all_namespaces: bool = False) -> N
     group.add_argument("--user", metavar="USER", help="its user, instead of the context's")
     add_namespace(group, "the namespace; default: that of the context")
     group.add_argument(
-        "--as", dest="as_user", metavar="NAME", help="act as this user, if you may impersonate"
+        "--as",
+        dest="as_user",
+        type=_impersonated,
+        metavar="NAME",
+        help="act as this user, if you may impersonate",
     )
     group.add_argument(
         "--as-group",
+        type=_impersonated,
         action="append",
         default=[],
         metavar="GROUP",
@@ -56,6 +62,13 @@ def add_cluster(parser: _ActionsContainer, *, all_namespaces: bool = False) -> N
     )
     if all_namespaces:
         group.add_argument("-A", "--all-namespaces", action="store_true", help="all namespaces")
+
+
+def _impersonated(text: str) -> str:
+    """A name that fits into a header, where an empty one would mean oneself."""
+    if text and text.isprintable() and text == text.strip():
+        return text
+    raise ArgumentTypeError(f"{quoted(text)} is not the name of a user or a group")
 
 
 def _request_timeout(text: str) -> int:
@@ -107,8 +120,10 @@ def reach(
 
     access = access_of(arguments)
     from kron.kube.client.client import Client
+    from kron.kube.kronctl.threads import Threads
 
     async def ask() -> Answer:
+        asyncio.get_running_loop().set_default_executor(Threads())
         agent, most_s = f"kronctl/{kron.__version__}", arguments.request_timeout
         async with Client(
             access, user_agent=agent, request_s=most_s, observe_date=observe_date
@@ -118,11 +133,17 @@ def reach(
     try:
         return asyncio.run(ask())
     except ApiError as error:
-        if is_unknown(error):
-            message = "the KronJob resource is not installed in the cluster"
-            fix = "kron-operator crd | kubectl apply --server-side --force-conflicts -f -"
-            raise KronError(Code.CLUSTER, message, fix) from None
-        raise
+        raise plain(error) from None
+
+
+def plain(error: ApiError) -> KronError:
+    """The same, but for a resource that the cluster lacks: how to install it."""
+    if not is_unknown(error):
+        return error
+    from kron.kube.resource.schema.definition import INSTALL
+
+    message = "the KronJob resource is not installed in the cluster"
+    return KronError(Code.CLUSTER, message, fix=INSTALL)
 
 
 def is_unknown(error: KronError) -> bool:
@@ -140,7 +161,7 @@ def access_of(arguments: Namespace) -> Access:
     access = find_access(
         arguments.kubeconfig, arguments.context, cluster=arguments.cluster, user=arguments.user
     )
-    if arguments.as_user:
+    if arguments.as_user is not None:
         return access.as_user(arguments.as_user, arguments.as_group)
     if arguments.as_group:
         raise UsageError(Code.FIELD_MISSING, "--as-group needs --as", fix="add --as USER")

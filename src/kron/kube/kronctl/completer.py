@@ -10,6 +10,7 @@ nothing and says nothing.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 
@@ -31,6 +32,8 @@ FILES = 0
 NOTHING_ELSE = 4
 _LONGEST_S = 2
 _PATHS = ("PATH", "DIR", "A", "B")
+_SAFE = re.compile(r"[A-Za-z0-9._/@][A-Za-z0-9._:/@-]*")
+"""Names that are proposed. A shell may evaluate what it completes, so others are left out."""
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -79,7 +82,7 @@ def _values(
         return [], FILES
     find = _FINDERS.get(metavar)
     found = [] if find is None else find(_cluster(before), word)
-    return _begun(((each, "") for each in found), word), NOTHING_ELSE
+    return _begun(((each, "") for each in found if _SAFE.fullmatch(each)), word), NOTHING_ELSE
 
 
 def _cluster(words: Sequence[str]) -> argparse.Namespace:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from kron.console.parser import UsageError
 from kron.console.terminal import Terminal
-from kron.core.errors import Code
+from kron.core.errors import Code, KronError
 from kron.kube.api_object import Object
 from kron.kube.client.resources import Resource
 from kron.kube.kronctl.name import typed
@@ -74,22 +74,32 @@ def _shown(obj: Object, resource: Resource, kind: str) -> Object:
 
 def _print_document(document: Object, form: str, terminal: Terminal) -> None:
     if form == "json":
-        terminal.print_json(document)
+        try:
+            terminal.print_json(document)
+        except RecursionError:
+            raise _too_deep("JSON", "print it with kubectl get -o json") from None
     else:
         terminal.output.write(yaml_of(document))
 
 
 def yaml_of(document: Object) -> str:
     yaml = load_yaml("manifests", "kube")
-    text: str = yaml.dump(
-        document,
-        Dumper=_dumper(yaml),
-        sort_keys=False,
-        default_flow_style=False,
-        allow_unicode=True,
-        width=10_000,
-    )
+    try:
+        text: str = yaml.dump(
+            document,
+            Dumper=_dumper(yaml),
+            sort_keys=False,
+            default_flow_style=False,
+            allow_unicode=True,
+            width=10_000,
+        )
+    except RecursionError:
+        raise _too_deep("YAML", "print it as JSON") from None
     return text
+
+
+def _too_deep(language: str, fix: str) -> KronError:
+    return KronError(Code.LIMIT, f"the object is nested too deeply for {language}", fix)
 
 
 def _dumper(yaml: Any) -> Any:

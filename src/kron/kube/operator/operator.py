@@ -42,6 +42,7 @@ from kron.kube.operator.starter import JobStarter
 from kron.kube.operator.status_writer import TIDY_DELAY_S, StatusWriter
 from kron.kube.operator.takeover import BATCH, Takeover
 from kron.kube.resource.run import NAME_LABEL
+from kron.kube.resource.schema.definition import INSTALL
 from kron.logs.event import Event, Level
 from kron.logs.journal import Journal
 from kron.runtime.scheduler import Scheduler
@@ -366,8 +367,5 @@ class Operator:
 def _trouble(resource: Resource, error: ApiError | None) -> str:
     """Why a watch fails, and what to do about it."""
     if error is not None and resource is KRONJOBS and error.status == NOT_FOUND:
-        return (
-            "the API server knows no KronJobs: install their definition, "
-            "kron-operator crd | kubectl apply --server-side --force-conflicts -f -"
-        )
+        return f"the API server knows no KronJobs: install their definition, {INSTALL}"
     return "" if error is None else str(error)

@@ -208,10 +208,6 @@ def _watch(arguments: Namespace, names: Sequence[Name], terminal: Terminal) -> i
     if arguments.format != "text" or arguments.at is not None:
         message = "--watch prints the present, as a table or with -o, so not --at and --format"
         raise UsageError(Code.VALUE_UNKNOWN, message, fix="leave one of them out")
-    namespaces = {name.namespace for name in names}
-    if len(namespaces) > 1:
-        message = "--watch looks at one namespace, or with -A at all"
-        raise UsageError(Code.VALUE_UNKNOWN, message, fix="name KronJobs of one namespace")
     wanted = {name.name for name in names}
 
     def is_wanted(obj: Object) -> bool:
@@ -222,7 +218,11 @@ def _watch(arguments: Namespace, names: Sequence[Name], terminal: Terminal) -> i
     async def ask(client: Client, default: str) -> int:
         from kron.kube.kronctl.watching import watch
 
-        within = None if arguments.all_namespaces else next(iter(namespaces), "") or default
+        namespaces = {name.namespace or default for name in names} or {default}
+        if len(namespaces) > 1:
+            message = "--watch looks at one namespace, or with -A at all"
+            raise UsageError(Code.VALUE_UNKNOWN, message, fix="name KronJobs of one namespace")
+        within = None if arguments.all_namespaces else namespaces.pop()
         printer = _Changes(arguments, terminal)
         selector = arguments.selector
         await watch(client, within, selector, printer, terminal, is_wanted=is_wanted)

@@ -13,9 +13,10 @@ from kron.core.errors import Code, KronError
 from kron.kube.api_object import Object, member
 from kron.kube.client.errors import CONFLICT, ApiError, is_gone
 from kron.kube.client.resources import KRONJOBS
-from kron.kube.kronctl.cluster import add_cluster, reach
+from kron.kube.kronctl.cluster import add_cluster, plain, reach
 from kron.kube.kronctl.lookup import AbsentError, all_within, get
 from kron.kube.kronctl.name import Name, name_of
+from kron.kube.kronctl.program import FAILED, INVALID, OK
 from kron.kube.resource.kronjob import InvalidSpec, read_kronjob, read_metadata
 from kron.kube.resource.schema.rule import is_match
 from kron.kube.resource.schema.rules import says_policy
@@ -65,16 +66,19 @@ def change_all(arguments: Namespace, terminal: Terminal, *, schema: str, suspend
 
     async def change(client: Client, default: str) -> int:
         changes: list[Object] = []
+        codes = [OK]
         for name in names or await _all(client, default, arguments.selector):
             named = Name(name.namespace or default, name.name)
-            changes.append(await _change(client, named, suspended=suspended))
+            changed, code = await _change(client, named, suspended=suspended)
+            changes.append(changed)
+            codes.append(code)
             if arguments.format == "text":
                 _print(changes[-1], terminal)
         if arguments.format == "json":
             terminal.print_json({"schema": schema, "kronjobs": changes})
         elif not changes:
             terminal.error(f"no KronJobs were found in the namespace {default}")
-        return int(any(each["error"] for each in changes))
+        return max(codes)
 
     return reach(arguments, change)
 
@@ -102,8 +106,8 @@ async def _all(client: Client, namespace: str, selector: str) -> list[Name]:
     return [Name(namespace, each["metadata"]["name"]) for each in found]
 
 
-async def _change(client: Client, name: Name, *, suspended: bool) -> Object:
-    """What was changed, or why nothing was."""
+async def _change(client: Client, name: Name, *, suspended: bool) -> tuple[Object, int]:
+    """What was changed, or why nothing was, and the exit code for that."""
     change: Object = {
         "namespace": name.namespace,
         "name": name.name,
@@ -113,15 +117,15 @@ async def _change(client: Client, name: Name, *, suspended: bool) -> Object:
     }
     try:
         change["changed"] = await _patch(client, name, suspended=suspended)
-    except ApiError as error:
-        if not is_gone(error):  # deleted since it was read
-            raise
-        change |= {"suspended": None, "error": "this KronJob does not exist"}
     except AbsentError as error:
-        change |= {"suspended": None, "error": error.brief}
+        return change | {"suspended": None, "error": error.brief}, INVALID
+    except ApiError as error:
+        if is_gone(error):  # deleted since it was read
+            return change | {"suspended": None, "error": "this KronJob does not exist"}, INVALID
+        return change | {"suspended": None, "error": str(plain(error))}, FAILED
     except KronError as error:
-        change |= {"suspended": not suspended, "error": str(error)}
-    return change
+        return change | {"suspended": not suspended, "error": str(error)}, INVALID
+    return change, OK
 
 
 async def _patch(client: Client, name: Name, *, suspended: bool) -> bool:

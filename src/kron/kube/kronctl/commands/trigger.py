@@ -9,7 +9,7 @@ from kron.console.progress import Progress
 from kron.console.terminal import Terminal
 from kron.core.errors import Code, KronError, quoted
 from kron.kube.api_object import Object
-from kron.kube.client.errors import CONFLICT, ApiError, malformed
+from kron.kube.client.errors import CONFLICT, LONGEST_RETRY_S, MALFORMED, ApiError, malformed
 from kron.kube.client.resources import JOBS, KRONJOBS
 from kron.kube.kronctl.cluster import add_cluster, reach
 from kron.kube.kronctl.lookup import find, get
@@ -38,7 +38,8 @@ where everybody who may read it sees them.
 With --dry-run=client, nothing is sent to the API server but the question for the KronJob; with
 --dry-run=server, it checks the Job as if it were created. -o yaml prints the Job in either case.
 
-With --wait, the exit code is 0 if the Job completes and 1 if it fails or is deleted."""
+With --wait, the exit code is 0 if the Job completes and 1 if it fails or is deleted. If the cluster
+gives no answer for a minute, the exit code is 2, and the Job goes on."""
 EXAMPLES = (
     ("kronctl trigger prod/backup", "start it, and print the name of its Job"),
     ("kronctl trigger backup -n prod --wait && echo done", "wait for its end"),
@@ -58,6 +59,9 @@ _DRY = {
 }
 _TRIES = 10
 _LOOK_S = 0.5
+_PATIENCE_S = 60.0
+"""How long --wait bears that the cluster gives no answer."""
+_EXISTS = "AlreadyExists"
 
 
 def add_arguments(parser: Parser) -> None:
@@ -99,17 +103,30 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         made = Name(namespace, job["metadata"]["name"])
         is_text = arguments.format == "text"
         if arguments.output:
-            print_object(job, arguments.output, JOBS, "Job", terminal)
+            try:
+                print_object(job, arguments.output, JOBS, "Job", terminal)
+            except KronError as error:
+                if is_dry:
+                    raise
+                fix = f"the job {made.name} was created; print it with kubectl get -o json"
+                raise KronError(error.code, error.message, fix) from None
         elif is_text:
             terminal.print(f"job {made.name}")
         terminal.output.flush()
-        outcome = await _outcome(client, made, terminal) if arguments.wait else None
+        outcome, failure = None, None
+        if arguments.wait:
+            try:
+                outcome = await _outcome(client, made, job["metadata"].get("uid"), terminal)
+            except ApiError as error:  # the Job goes on, so say first which one it is
+                failure = error
         if is_text:
             terminal.error(_DRY[arguments.dry_run] if is_dry else _SAID[outcome].format(job=made))
         else:
             place = {"namespace": made.namespace, "name": name.name, "job": made.name}
             ended = {"outcome": outcome, "dry_run": arguments.dry_run}
             terminal.print_json({"schema": "kronctl.trigger/1", **place, **ended})
+        if failure is not None:
+            raise failure
         return int(outcome not in (None, "complete"))
 
     return reach(arguments, trigger)
@@ -138,26 +155,42 @@ async def _made(
             if error.may_have_happened and dry_run == "none":
                 fix = f"check whether the job {made.name} exists before you trigger again"
                 raise KronError(Code.API, error.message, fix) from None
-            if error.status == CONFLICT and name is not None:
+            if error.reason == _EXISTS and name is not None:
                 message = f"a Job {quoted(made.text)} exists already"
                 raise KronError(Code.NAME_REPEATED, message, "give another --name") from None
-            if error.status != CONFLICT or not left:  # a name of a few letters may be taken
+            # A name of a few letters may be taken. Other conflicts pass: that of a quota, say.
+            if error.status != CONFLICT or not left:
                 raise
     raise AssertionError("the last try returns or raises")
 
 
-async def _outcome(client: Client, name: Name, terminal: Terminal) -> str:
+async def _outcome(client: Client, name: Name, uid: str | None, terminal: Terminal) -> str:
+    """How the Job ended; `ApiError` if the cluster gives no answer for a minute, or refuses one."""
     import asyncio
 
     with Progress(terminal, f"waiting for {name.name}, seconds:") as progress:
         loop = asyncio.get_running_loop()
-        began_s = loop.time()
+        began_s = answered_s = loop.time()
         while True:
-            job = await find(client, JOBS, name.namespace, name.name)
-            if job is None:
-                return "deleted"
-            ended = read_run(job)
-            if ended.is_finished:
-                return "failed" if ended.is_failed else "complete"
+            wait_s = _LOOK_S
+            try:
+                job = await find(client, JOBS, name.namespace, name.name)
+                answered_s = loop.time()
+            except ApiError as error:
+                if not _may_pass(error) or loop.time() - answered_s >= _PATIENCE_S:
+                    raise
+                wait_s = max(wait_s, min(error.retry_after_s or 0.0, LONGEST_RETRY_S))
+            else:
+                if job is None or (uid and job["metadata"]["uid"] != uid):
+                    return "deleted"
+                ended = read_run(job)
+                if ended.is_finished:
+                    return "failed" if ended.is_failed else "complete"
             progress.reach(int(loop.time() - began_s))
-            await asyncio.sleep(_LOOK_S)
+            await asyncio.sleep(wait_s)
+
+
+def _may_pass(error: ApiError) -> bool:
+    """Whether the next try may succeed: no answer, too many requests, or a server in trouble."""
+    is_unanswered = error.status == 0 and error.reason != MALFORMED
+    return is_unanswered or error.status == 429 or error.status >= 500

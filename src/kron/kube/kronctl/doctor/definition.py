@@ -9,10 +9,9 @@ from kron.kube.client.client import Client
 from kron.kube.client.errors import ApiError, is_gone
 from kron.kube.client.resources import Resource
 from kron.kube.kronctl.doctor.check import Check, Subject, Verdict
-from kron.kube.resource.schema.definition import VERSION, definition
+from kron.kube.resource.schema.definition import INSTALL, VERSION, definition
 
 _DEFINITIONS = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
-_INSTALL = "kron-operator crd | kubectl apply --server-side --force-conflicts -f -"
 _SHOWN = 3
 
 
@@ -22,7 +21,7 @@ async def check_definition(client: Client) -> Check:
         theirs = await client.get(_DEFINITIONS, None, ours["metadata"]["name"])
     except ApiError as error:
         if is_gone(error):
-            return _problem("the KronJob resource is not installed in the cluster", _INSTALL)
+            return _problem("the KronJob resource is not installed in the cluster", INSTALL)
         if not error.status:
             raise  # no answer: nothing can be checked
         fix = "ask somebody who may read customresourcedefinitions"
@@ -34,7 +33,7 @@ def judge(ours: Object, theirs: Object) -> Check:
     served = {text(each, "name"): each for each in objects(member(theirs, "spec"), "versions")}
     version = served.get(VERSION)
     if version is None or version.get("served") is not True:
-        return _problem(f"the cluster does not serve KronJobs of version {VERSION}", _INSTALL)
+        return _problem(f"the cluster does not serve KronJobs of version {VERSION}", INSTALL)
     conditions = objects(member(theirs, "status"), "conditions")
     if not any((c.get("type"), c.get("status")) == ("Established", "True") for c in conditions):
         fix = f"kubectl describe crd {ours['metadata']['name']}"
@@ -46,7 +45,7 @@ def judge(ours: Object, theirs: Object) -> Check:
         more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
         where = f"{', '.join(found[:_SHOWN])}{more}"
         message = f"the definition of KronJobs in the cluster is of another version: {where} differ"
-        fix = f"use the kronctl of your kron-operator, or update the definition: {_INSTALL}"
+        fix = f"use the kronctl of your kron-operator, or update the definition: {INSTALL}"
         return _problem(message, fix)
     message = f"the cluster has the definition of KronJobs ({VERSION}) that this kronctl has"
     return Check(Subject.DEFINITION, Verdict.OK, message)

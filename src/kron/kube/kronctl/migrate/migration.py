@@ -295,8 +295,13 @@ def _metadata(metadata: Object, notes: list[str]) -> Object:
 
 
 def _mentions(value: object, word: str) -> bool:
-    if isinstance(value, str):
-        return word in value
-    if isinstance(value, dict):
-        return any(_mentions(each, word) for pair in value.items() for each in pair)
-    return isinstance(value, list) and any(_mentions(each, word) for each in value)
+    left = [value]  # and no recursion: nobody knows how deep it is
+    while left:
+        each = left.pop()
+        if isinstance(each, str) and word in each:
+            return True
+        if isinstance(each, dict):
+            left += [*each, *each.values()]
+        elif isinstance(each, list):
+            left += each
+    return False

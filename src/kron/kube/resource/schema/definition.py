@@ -17,6 +17,8 @@ from kron.kube.resource.schema.rules import RULES
 
 GROUP = "kron.io"
 VERSION = "v1alpha1"
+INSTALL = "kron-operator crd | kubectl apply --server-side --force-conflicts -f -"
+"""What installs or updates the definition, whatever has applied it before."""
 LONGEST_NAME = 52
 """A Job is called `<name>-<10 hex digits>`, and the name of a Job has at most 63 characters."""
 _KEYWORDS = {
