@@ -5,7 +5,7 @@ So all that `Deployment` says of Pods and of the leader holds for it too.
 
 from __future__ import annotations
 
-from tests.kube.resource.chart import CHART, Values, helm
+from tests.helm import CHART, Values, helm
 from tests.node.deployment import NAME, NAMESPACE, ROLLOUT_S, Deployment
 from tests.node.node import Node
 
