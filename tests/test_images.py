@@ -106,6 +106,100 @@ def test_only_the_newest_images_are_kept(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["digest2", "digest3", "storage"]
 
 
+class Built:
+    """In the place of buildah: an image that says its number, or a failure."""
+
+    number = 0
+    fails = False
+
+    def __init__(self, storage: Path, temporary: Path) -> None:
+        Built.number += 1
+
+    def tidy(self) -> None: ...
+
+    def debian(self, fresh: bool) -> str:
+        return "base"
+
+    def build(self, base: str, *, is_local: bool) -> None:
+        if Built.fails:
+            raise UnavailableError("no network")
+
+    def sbom(self) -> dict[str, object]:
+        return {}
+
+    def save(self, archive: Path) -> None:
+        archive.write_text(str(Built.number))
+
+
+def test_a_fresh_build_that_fails_leaves_the_image_that_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(images, "_Builder", Built)
+    target = tmp_path / "images/digest"
+    target.parent.mkdir()
+
+    def build(fresh: bool) -> str:
+        images._build(target, "", fresh)
+        return (target / f"{images.NAME}.tar").read_text()
+
+    assert build(fresh=False) == "1"
+    with (target / f"{images.NAME}.tar").open() as being_read:
+        monkeypatch.setattr(Built, "fails", True)
+        with pytest.raises(UnavailableError, match="no network"):
+            build(fresh=True)
+        assert (target / f"{images.NAME}.tar").read_text() == "1"
+        monkeypatch.setattr(Built, "fails", False)
+        assert build(fresh=True) == "3"
+        assert being_read.read() == "1"
+    assert [path.name for path in target.parent.iterdir()] == ["digest"]
+
+
+@pytest.mark.heavy
+def test_an_image_names_the_commit_of_its_sources_or_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)
+    for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
+        monkeypatch.setenv(name, os.devnull)
+    recipe, source, page = (tmp_path / name for name in ("Containerfile", "src/a.py", "page.md"))
+    monkeypatch.setattr(images, "ROOT", tmp_path)
+    monkeypatch.setattr(images, "RECIPE", recipe)
+    monkeypatch.setattr(images, "HOW", ())
+    write(recipe, "COPY src /src\n")
+    write(source, "one")
+    assert images.revision() == "unknown", "there is no repository"
+    git(tmp_path, "init", "--quiet")
+    assert images.revision() == "unknown", "and now no commit"
+    commit = committed(tmp_path)
+    assert images.revision() == commit
+    write(source, "another")
+    assert images.revision() == "unknown"
+    write(source, "one")
+    write(page, "of no image")
+    assert images.revision() == commit
+    assert committed(tmp_path) != commit
+    assert images.revision() == commit
+    write(tmp_path / "src/b.py", "")
+    assert images.revision() == "unknown"
+    assert committed(tmp_path) == images.revision()
+
+
+def git(directory: Path, *words: str) -> str:
+    name = ("-c", "user.name=nobody", "-c", "user.email=nobody@localhost")
+    done = subprocess.run(
+        ["git", *name, *words], cwd=directory, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def committed(directory: Path) -> str:
+    """Commit everything: the commit."""
+    git(directory, "add", ".")
+    git(directory, "commit", "--quiet", "--message", "tests: change something")
+    return git(directory, "rev-parse", "HEAD")
+
+
 def test_without_the_programs_it_says_which(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,8 @@ HOW = (Path(__file__), ROOT / "tools/sbom.py")
 NAME = "kron-operator"
 ENVIRONMENT = "/opt/kron"
 KEPT = 5
+UNKNOWN = "unknown"
+"""The label of what nobody knows: the recipe says the same by default."""
 AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
 """The machine's own: pip needs them where a proxy signs again."""
 
@@ -96,10 +98,9 @@ def _image(directory: Path) -> Image:
 
 
 def _build(target: Path, base: str, fresh: bool) -> None:
-    """Build beside `target` and rename, so that the target is always complete."""
+    """Build beside `target`, then swap: what is there stays until another one is complete."""
     print(f"images: building {NAME} into {target}", flush=True)
     began_s = time.monotonic()
-    shutil.rmtree(target, ignore_errors=True)
     for left in target.parent.glob("*.tmp*"):  # of a build that was killed
         shutil.rmtree(left)
     with tempfile.TemporaryDirectory(prefix=f"{target.name}.tmp", dir=target.parent) as temporary:
@@ -110,6 +111,8 @@ def _build(target: Path, base: str, fresh: bool) -> None:
         builder.build(base or builder.debian(fresh), is_local=not base)
         _image(made).sbom.write_text(json.dumps(builder.sbom(), indent=1) + "\n")
         builder.save(_image(made).archive)
+        if target.exists():
+            target.rename(Path(temporary, "replaced"))
         made.rename(target)
     forget_all_but(KEPT, target.parent)
     print(f"images: built in {elapsed(began_s)}", flush=True)
@@ -183,16 +186,21 @@ class _Builder:
 
 
 def revision() -> str:
-    """The last commit that changed the sources; that of the day would build everything again."""
+    """The last commit that changed the sources, or `unknown` if they are not as in any commit.
+
+    That of the day would build everything again. An image of sources that are not committed is the
+    image of the commit that they get into later, and must not say that it is of the one before.
+    """
     paths = [str(path.relative_to(ROOT)) for path in sources()]
-    found = _git("log", "-1", "--format=%H", "--", *paths)
-    return f"{found}-dirty" if _git("status", "--porcelain", "--", *paths) else found or "unknown"
+    if _git("status", "--porcelain", "--", *paths):
+        return UNKNOWN
+    return _git("log", "-1", "--format=%H", "--", *paths) or UNKNOWN
 
 
 def _repository() -> str:
     """Where the sources come from, if that is a public address."""
     address = _git("config", "--get", "remote.origin.url")
-    return address if re.fullmatch(r"https://[^@]+", address) else "unknown"
+    return address if re.fullmatch(r"https://[^@]+", address) else UNKNOWN
 
 
 def _git(*words: str) -> str:

@@ -17,6 +17,7 @@ from tests.cluster.api import Object
 from tests.cluster.audit import Request
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kronjobs import MINUTE_S, KronJobs
+from tests.cluster.outcomes import creations
 
 
 def once_at(namespace: str, name: str, at_s: int, more: str = "") -> str:
@@ -49,16 +50,18 @@ def make_once(
     return to_text(at_s - at_s % MINUTE_S)
 
 
-def creations(cluster: ControlPlane, kronjobs: KronJobs, name: str, period: str) -> list[Request]:
+def requests_for(
+    cluster: ControlPlane, kronjobs: KronJobs, name: str, period: str
+) -> list[Request]:
     """Every request for the Job of that period, with its answer."""
     job = job_name(name, period)
-    return [request for request in _creations(cluster, kronjobs) if request.name == job]
+    return [each for each in creations(cluster, kronjobs.namespace) if each.name == job]
 
 
 def made_by(cluster: ControlPlane, kronjobs: KronJobs, name: str, period: str) -> list[Request]:
     """The requests that made the Job of that period; if none of them was answered so, the one whose
     client was killed before the answer."""
-    found = creations(cluster, kronjobs, name, period)
+    found = requests_for(cluster, kronjobs, name, period)
     return [each for each in found if each.is_made] or [each for each in found if each.may_be_made]
 
 
@@ -67,7 +70,7 @@ def executed_once(
 ) -> list[Request]:
     """Wait until status says that the period was executed: it was, once. All requests for it."""
     all_executed_once(cluster, kronjobs, {name: period})
-    return creations(cluster, kronjobs, name, period)
+    return requests_for(cluster, kronjobs, name, period)
 
 
 def all_executed_once(
@@ -88,7 +91,7 @@ def all_executed_once(
         if job["metadata"]["ownerReferences"][0]["name"] in periods
     }
     assert there == wanted, (there, wanted)
-    asked = [request for request in _creations(cluster, kronjobs) if request.name in wanted]
+    asked = [each for each in creations(cluster, kronjobs.namespace) if each.name in wanted]
     several = Counter(request.name for request in asked if request.is_made) - Counter(list(wanted))
     assert not several, several
     may_be = {request.name for request in asked if request.is_made or request.may_be_made}
@@ -100,12 +103,3 @@ def drop_half_line(cluster: ControlPlane) -> None:
     log = cluster.audit_log
     content = log.read_bytes()
     log.write_bytes(content[: content.rfind(b"\n") + 1])
-
-
-def _creations(cluster: ControlPlane, kronjobs: KronJobs) -> list[Request]:
-    return [
-        request
-        for request in cluster.audit(kronjobs.namespace)
-        if (request.verb, request.resource) == ("create", "jobs")
-        and request.namespace == kronjobs.namespace
-    ]

@@ -16,11 +16,11 @@ A_LONG_DEADLINE = {"deadline": "2h"}
 
 
 def creations(cluster: ControlPlane, namespace: str) -> list[Request]:
-    """The Jobs that operators made or tried to make, by the API server's own log."""
+    """Every request of an operator for a Job in this namespace, by the API server's own log."""
     return [
         request
         for request in cluster.audit(namespace)
-        if (request.verb, request.resource) == ("create", "jobs")
+        if (request.verb, request.resource, request.namespace) == ("create", "jobs", namespace)
         and request.agent.startswith("kron-operator/")
     ]
 

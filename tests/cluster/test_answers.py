@@ -20,10 +20,10 @@ from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kronjobs import KronJobs, job_template
 from tests.cluster.once import (
     all_executed_once,
-    creations,
     drop_half_line,
     executed_once,
     make_once,
+    requests_for,
 )
 from tests.cluster.operator import Operator
 from tests.cluster.ports import free_ports
@@ -188,7 +188,7 @@ def test_refusals_of_the_real_server_are_retried_if_they_may_pass_and_final_if_n
         ):
             in_trouble(kronjobs, name, word)
             missed(kronjobs, name, period, why)
-            assert len(creations(cluster, kronjobs, name, period)) == 1, name
+            assert len(requests_for(cluster, kronjobs, name, period)) == 1, name
             early, late = operator.events("error", name)
             assert (early["operation"], late["operation"]) == ("rehearse job", "create job")
             assert why in str(early["error"])
@@ -199,7 +199,7 @@ def test_refusals_of_the_real_server_are_retried_if_they_may_pass_and_final_if_n
         in_trouble(full, "patient", "QuotaExceeded")
         in_trouble(kronjobs, "unanswered", "InternalError")
         missed(full, "hasty", period, "exceeded quota")
-        assert len(creations(cluster, full, "hasty", period)) > 1
+        assert len(requests_for(cluster, full, "hasty", period)) > 1
         no_quota.close()
         nobody_there.close()
         for where, name, code in ((full, "patient", 403), (kronjobs, "unanswered", 500)):
@@ -347,5 +347,5 @@ def test_an_api_server_that_is_gone_for_a_while_costs_no_run_and_makes_no_second
         assert condition["reason"] == "NamespaceTerminating"
         later = make_once(stays, "later", soon(3), deadline=LONG)
         executed_once(own_cluster, stays, "later", later)
-        assert len(creations(own_cluster, goes, "doomed", period)) == 1
+        assert len(requests_for(own_cluster, goes, "doomed", period)) == 1
         operator.check_log()

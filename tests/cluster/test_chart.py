@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.cluster.controlplane import ControlPlane
-from tests.kube.resource.chart import Values, render
+from tests.helm import Values, render
 
 TEXT = {"type": "string"}
 LABELS = {"type": "object", "additionalProperties": TEXT}

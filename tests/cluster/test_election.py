@@ -34,7 +34,11 @@ LONG = "5m"
 
 def start(operators: list[Operator], *options: str) -> None:
     """Start them together, with the rights that are shipped, and wait until they are ready."""
-    kubeconfig = Account(operators[0].cluster, operators[0].namespace).kubeconfig()
+    launch(operators, Account(operators[0].cluster, operators[0].namespace).kubeconfig(), *options)
+
+
+def launch(operators: list[Operator], kubeconfig: str, *options: str) -> None:
+    """Start them together, as this user, and wait until they are ready."""
     for each in operators:
         each.kubeconfig = kubeconfig
         each.launch(*options)
@@ -237,14 +241,16 @@ def lists_of(cluster: ControlPlane, namespace: str) -> int:
 def test_the_next_leader_has_nothing_to_list(
     cluster: ControlPlane, namespace: str, kronjobs: KronJobs, tmp_path: Path
 ) -> None:
-    """A machine that is too busy for a moment makes it list all the same, but not every time."""
-    tries = 4
+    """A machine that is too busy to store everything within a second leaves no mark: rarely.
+
+    tests/kube/operator/test_takeover.py has the promise on a clock that is not real.
+    """
+    tries, listing = 4, 0
+    kubeconfig = Account(cluster, namespace).kubeconfig()
     for number in range(tries):
         kronjobs.api.delete("leases", namespace, LEASE)  # no predecessor: nothing to be sure of
-        directory = tmp_path / str(number)
-        directory.mkdir()
-        with replicas(cluster, namespace, directory, 2) as made:
-            start(made)
+        with replicas(cluster, namespace, tmp_path / str(number), 2) as made:
+            launch(made, kubeconfig)
             leader = leader_of(made)
             names = [f"calm-{number}-{each}" for each in range(30)]
             for name in names:
@@ -254,9 +260,9 @@ def test_the_next_leader_has_nothing_to_list(
             listed = lists_of(cluster, namespace)
             assert leader.stop() == 0
             leader_of(made)
-            if lists_of(cluster, namespace) == listed:
-                return
-    raise AssertionError(f"each of {tries} leaders has listed everything")
+            listing += lists_of(cluster, namespace) > listed
+    print(f"{listing} of {tries} leaders had to list")
+    assert listing <= 1
 
 
 def test_none_is_missed_when_leaders_hand_over(

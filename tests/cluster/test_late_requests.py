@@ -16,7 +16,7 @@ from tests.cluster.account import Account
 from tests.cluster.api import Object
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kronjobs import NEVER, KronJobs, is_finished, job_template
-from tests.cluster.once import creations, make_once
+from tests.cluster.once import make_once, requests_for
 from tests.cluster.operator import Operator
 from tests.cluster.relay import Relay
 from tests.cluster.slots import Slot
@@ -65,7 +65,7 @@ def hold_at(relay: Relay, at_s: int, seconds: float = HELD_S) -> None:
 
 
 def answers(cluster: ControlPlane, kronjobs: KronJobs, name: str, period: str) -> list[int]:
-    return [request.code for request in creations(cluster, kronjobs, name, period)]
+    return [request.code for request in requests_for(cluster, kronjobs, name, period)]
 
 
 def test_a_creation_that_arrives_after_its_second_try_makes_no_second_job(

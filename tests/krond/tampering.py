@@ -18,7 +18,11 @@ needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="needs 
 
 @contextmanager
 def tampered(pid: int, call: str, how: str, *options: str) -> Iterator[None]:
-    """Do to this system call, from now on, what `how` says in the words of strace's `inject=`."""
+    """Do to this system call, from now on, what `how` says in the words of strace's `inject=`.
+
+    At the end strace lets go of the process, and a signal that arrives meanwhile is lost: before
+    that, wait for what a signal does. SIGKILL is not lost.
+    """
     words = ["strace", "-qq", "-o", os.devnull, "-e", f"trace={call}", "-e", f"inject={call}:{how}"]
     with subprocess.Popen([*words, *options, "-p", str(pid)]) as strace:
         try:

@@ -277,7 +277,7 @@ def test_a_reload_that_was_asked_for_in_a_pause_is_done_after_it(host: FaultyHos
         host.log.rename(host.log.with_suffix(".old"))
         assert host.process is not None
         host.process.send_signal(signal.SIGHUP)
-        # A signal that arrives while strace lets go of krond is lost, which is not krond's doing.
+        # See `tampered`.
         wait_for(host.log.exists, "the log was opened again")
     host.wait_for_event("resumed")
     host.wait_for_event("reload")

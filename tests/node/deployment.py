@@ -28,7 +28,7 @@ class Deployment:
         self._api = node.cluster.api()
 
     def apply(self, layout: Path = MANIFESTS) -> None:
-        """`kubectl apply -k`; returns when all replicas are ready."""
+        """`kubectl apply -k`, then `wait_for_rollout`."""
         self.kubectl("apply", "-k", str(layout))
         self.wait_for_rollout()
 
@@ -43,11 +43,20 @@ class Deployment:
         return done.stdout
 
     def wait_for_rollout(self) -> None:
-        """Until all replicas are of the newest template and ready."""
+        """Until all replicas are of the newest template and ready, and no other Pod is left.
+
+        `kubectl rollout status` does not count Pods that are being deleted. Their containers may
+        still run, as the same account.
+        """
         self.kubectl(
             *("rollout", "status", "-n", NAMESPACE, f"deployment/{NAME}"),
             f"--timeout={ROLLOUT_S:.0f}s",
         )
+        wait_for(self._are_all_kept, "older Pods are gone", ROLLOUT_S)
+
+    def wait_until_gone(self) -> None:
+        """Until none of its Pods exists, not even one that is being deleted."""
+        wait_for(lambda: not self._all_pods(), "all Pods are gone", ROLLOUT_S)
 
     def set_image(self, image: str) -> None:
         """Begin a rolling upgrade to that image."""
@@ -55,10 +64,7 @@ class Deployment:
 
     def pods(self) -> list[Object]:
         """Those that are not being deleted, by name."""
-        label = f"app.kubernetes.io/name={NAME}"
-        found = self._api.list("pods", NAMESPACE, label)
-        kept = [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
-        return sorted(kept, key=lambda pod: str(pod["metadata"]["name"]))
+        return list(filter(_is_kept, self._all_pods()))
 
     def leader(self) -> Object:
         """Wait until one of them holds the lease: that one."""
@@ -103,6 +109,13 @@ class Deployment:
             log = self.kubectl("logs", "-n", NAMESPACE, pod["metadata"]["name"])
             assert list(Replay(BytesIO(log.encode()))) == []
 
+    def _all_pods(self) -> list[Object]:
+        found = self._api.list("pods", NAMESPACE, f"app.kubernetes.io/name={NAME}")
+        return sorted(found, key=lambda pod: str(pod["metadata"]["name"]))
+
+    def _are_all_kept(self) -> bool:
+        return all(map(_is_kept, self._all_pods()))
+
     def _leader(self) -> Object | None:
         lease = self._api.find("leases", NAMESPACE, NAME) or {}
         holder = lease.get("spec", {}).get("holderIdentity") or ""
@@ -110,6 +123,10 @@ class Deployment:
             if holder.endswith(f"_{pod['metadata']['uid']}"):
                 return pod
         return None
+
+
+def _is_kept(pod: Object) -> bool:
+    return "deletionTimestamp" not in pod["metadata"]
 
 
 def process_of(pod: Object) -> int:

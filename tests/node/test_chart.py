@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.cluster.kronjobs import KronJobs
 from tests.node.deployment import ACCOUNT, NAMESPACE, Deployment
 from tests.node.load import COUNT, Load
 from tests.node.node import Node
@@ -36,7 +37,7 @@ def test_a_release_is_installed_upgraded_rolled_back_and_taken_away(
     node: Node, release: Release
 ) -> None:
     api = node.cluster.api()
-    deployment = release.deployment
+    deployment, released = release.deployment, KronJobs(api, "released")
     first_image, next_image = "kron-operator:latest", node.tag("kron-operator:latest", "next")
     release.install({"image": {"tag": "latest"}})
     assert images(deployment) == {first_image}
@@ -45,15 +46,14 @@ def test_a_release_is_installed_upgraded_rolled_back_and_taken_away(
     assert images(deployment) == {next_image}
     assert len(deployment.pods()) == 3
     load.judge(20, ACCOUNT)
-    assert api.list("kronjobs", "released")[0]["status"]["deadline"] == "10m"
+    released.wait_for_status("load-0", deadline="10m")
     release.roll_back()
     assert images(deployment) == {first_image}
     load.judge(30, ACCOUNT)
-    assert api.list("kronjobs", "released")[0]["status"]["deadline"] == "0s"
+    released.wait_for_status("load-0", deadline="0s")
     deployment.check_logs()
 
     release.uninstall()
-    assert deployment.pods() == []
     assert len(api.list("kronjobs", "released")) == COUNT, "they stay, with the definition"
     load.stop()
     with namespace_of(node, "team-c") as kronjobs, namespace_of(node, "team-d") as others:

@@ -264,7 +264,7 @@ def test_a_lease_that_is_renewed_is_not_taken_however_long_it_lasts() -> None:
     async def test() -> None:
         server = LeaseServer({"holderIdentity": "other", "leaseDurationSeconds": 15})
         clock = FakeClock(NOW)
-        async with candidates(server, "one", clock=clock) as [one]:
+        async with candidates(server, "one", clock=clock, retry_s=0.005) as [one]:
             one.start()
             for _ in range(5):
                 await looks(server, 2)

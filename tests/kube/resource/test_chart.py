@@ -11,7 +11,7 @@ import pytest
 
 from kron.console.parser import Parser
 from kron.kube.operator.commands import run
-from tests.kube.resource.chart import CHART, KUBERNETES, Manifest, helm, render
+from tests.helm import CHART, KUBERNETES, Manifest, helm, render
 from tests.kube.resource.test_deploy import ROOT, documents, key, manifests, of_kind
 
 pytestmark = pytest.mark.heavy

@@ -12,7 +12,7 @@ import yaml
 from tools.cache import UnavailableError
 from tools.cluster import HELM
 
-CHART = Path(__file__).parent.parent.parent.parent / "deploy" / "chart"
+CHART = Path(__file__).parent.parent / "deploy" / "chart"
 KUBERNETES = "1.35.0"
 Manifest = dict[str, Any]
 Values = dict[str, Any]
