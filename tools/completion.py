@@ -17,7 +17,7 @@ _ASKED = (_JOB, "CRONJOB", "NS", "CONTEXT", "CLUSTER", "USER")
 """What a program's completer is asked for."""
 _FILES = ("PATH", "FILE", "LOG", "A", "B")
 _SAFE = "[A-Za-z0-9._/@][A-Za-z0-9._:/@-]*"
-"""Names that are proposed. The last line of a completer, which begins with `:`, is none."""
+"""Names that are proposed. The last line of a completer, which begins with `:`, is not one."""
 
 
 def _bash(program: Program) -> Iterator[str]:

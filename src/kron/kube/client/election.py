@@ -93,6 +93,8 @@ class Election:
         self._trouble = ""
         """Why the lease cannot be read or written at present, or ''."""
         self._trouble_since_ns = 0
+        self._is_reached = False
+        """Whether the lease could ever be read, or was known to be missing."""
         self._has_held = False
         """Whether this process has held the lease."""
         self._held_until_ns: int | None = None
@@ -126,7 +128,12 @@ class Election:
 
     @property
     def trouble(self) -> str:
-        """Why this replica could not lead for as long as a lease lasts; '' if it could."""
+        """Why this replica could not lead for as long as a lease lasts; '' if it could.
+
+        A replica that has never reached the lease could not: a rollout waits for it.
+        """
+        if not self._is_reached:
+            return self._trouble or "the lease has not been read yet"
         lasts_s = (self._clock.boot_ns() - self._trouble_since_ns) / SECOND_NS
         return self._trouble if lasts_s >= self._duration_s and not self.may_act() else ""
 
@@ -248,6 +255,7 @@ class Election:
                     await self._read(timeout_s)  # its answer may show that the trouble is over
                 else:
                     is_ours = await self._take(timeout_s)
+            self._is_reached = True
         except (ApiError, TimeoutError) as error:
             self._lease = None
             trouble = str(error) or "no answer in time"
