@@ -25,6 +25,7 @@ from tests.kube.intents import intent_of
 from tests.kube.resource.bad_specs import good_kronjob, merged
 
 PERIOD = "2026-03-01T02:30:00Z"
+KINDS = ("labels", "annotations")
 
 
 def kronjob(name: str = "backup", **spec: Any) -> KronJob:
@@ -122,6 +123,28 @@ def test_the_template_keeps_its_own_metadata_and_ours_wins() -> None:
     assert run_manifest(job, intent(job), spare_s=5) == manifest  # nothing has been changed
 
 
+def test_a_template_cannot_say_what_only_kron_may_say_of_a_job() -> None:
+    """As one does that was made from the output of `kronctl trigger -o yaml`."""
+    ours = ("manual", "fence", "period-id", "run-id", "name")
+    said = {"metadata": {kind: {f"kron.io/{each}": "true" for each in ours} for kind in KINDS}}
+    job = kronjob(jobTemplate={**said, "spec": {"template": said}})
+    plain = kronjob()
+    made, usual = (run_manifest(each, intent(each), spare_s=5) for each in (job, plain))
+    for kind in KINDS:
+        assert made["metadata"][kind].keys() == usual["metadata"][kind].keys()
+        found, wanted = (each["spec"]["template"]["metadata"][kind] for each in (made, usual))
+        assert found.keys() == wanted.keys()
+    assert read_run(made).period == PERIOD
+
+
+def test_a_job_of_a_period_is_one_whatever_else_it_says() -> None:
+    """Earlier operators let a template say that a run is manual, and such Jobs exist."""
+    job = kronjob()
+    made = run_manifest(job, intent(job), spare_s=5)
+    made["metadata"]["annotations"]["kron.io/manual"] = "true"
+    assert read_run(made).period == PERIOD
+
+
 @pytest.mark.parametrize(
     ("ttl", "deadline", "expected"),
     [
@@ -129,6 +152,7 @@ def test_the_template_keeps_its_own_metadata_and_ours_wins() -> None:
         pytest.param(700, "10m", 700, id="long-enough"),
         pytest.param(0, "0s", 65, id="no-deadline"),
         pytest.param(None, "10m", None, id="no-ttl"),
+        pytest.param(-1, "10m", -1, id="one-that-the-server-refuses"),
         pytest.param(10, "2000000h", 2**31 - 1, id="more-than-kubernetes-takes"),
     ],
 )

@@ -18,6 +18,9 @@ from kron.kube.api_object import Object, instant_s, integer, member, objects, te
 from kron.kube.resource.kronjob import API_VERSION, KIND, KronJob
 from kron.kube.resource.results import LONGEST_MESSAGE, LONGEST_REASON, RunResult
 
+RESERVED = "kron.io/"
+"""Labels and annotations of Jobs and Pods that begin so are Kron's: those of a template are left
+out."""
 NAME_LABEL = "kron.io/name"
 PERIOD_ID = "kron.io/period-id"
 """An annotation, and a label with `-` for `:`, since a label's value may hold none."""
@@ -145,12 +148,11 @@ def read_run(job_object: Object) -> JobRun:
         if condition is not None and ended_s is None:
             ended_s = instant_s(condition, "lastTransitionTime")
     is_finished = complete is not None or failed is not None
-    is_manual = text(annotations, _MANUAL) == "true"
     owner_uid = _owner_uid(metadata)
     spec = member(job_object, "spec")
     is_idle = spec.get("suspend") is True or spec.get("parallelism") == 0
     is_fence = text(annotations, _FENCE) == "true" and bool(owner_uid) and is_idle
-    period = "" if is_manual else text(annotations, PERIOD_ID)
+    period = text(annotations, PERIOD_ID)
     created_s = instant_s(metadata, "creationTimestamp") or 0
     is_deleting = bool(text(metadata, "deletionTimestamp"))
     return JobRun(
@@ -233,23 +235,24 @@ def _job(
 
 
 def _metadata(template: Object, labels: dict[str, str], annotations: dict[str, str]) -> Object:
-    """The template's metadata with ours, which wins: a Job must not misstate its period."""
+    """The template's metadata with ours. A template cannot say what only Kron may say of a Job."""
     metadata = member(template, "metadata")
-    theirs = member(metadata, "annotations")
     return {
         **metadata,
-        "labels": {**member(metadata, "labels"), **labels},
-        "annotations": {
-            **{name: value for name, value in theirs.items() if name != _FENCE},
-            **annotations,
-        },
+        "labels": _theirs(metadata, "labels") | labels,
+        "annotations": _theirs(metadata, "annotations") | annotations,
     }
+
+
+def _theirs(metadata: Object, name: str) -> Object:
+    found = member(metadata, name)
+    return {key: value for key, value in found.items() if not key.startswith(RESERVED)}
 
 
 def _keep_while_startable(spec: Object, kronjob: KronJob, spare_s: float) -> None:
     """A Job must not be deleted while a request for it may arrive: its name is the lock."""
     ttl_s = spec.get("ttlSecondsAfterFinished")
-    if type(ttl_s) is int:
+    if type(ttl_s) is int and ttl_s >= 0:  # the API server refuses a negative one
         kept_s = min(
             ceil(kronjob.schedule.policy.deadline_s + spare_s + _CLOCKS_DIFFER_S), _LARGEST_TTL_S
         )
