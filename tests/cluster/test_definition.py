@@ -11,6 +11,7 @@ from kron.kube.resource.schema.definition import root_schema
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kronjobs import KronJobs, due_at, job_template, kronjob, wait_for
 from tests.cluster.operator import Operator
+from tests.cluster.outcomes import wait_until_seen
 from tests.kube.resource.bad_specs import BAD_SPECS, GOOD_SPECS, bad_kronjob, good_kronjob, merged
 from tests.moment import soon
 
@@ -72,6 +73,29 @@ def test_what_only_the_engine_can_judge_becomes_a_condition_and_an_event_and_no_
     wait_for(lambda: _told_of(kronjobs) == expected, "an Event of each")
     assert kronjobs.jobs() == []
     assert {record["name"] for record in operator.events("error")} == expected
+
+
+def test_one_that_is_nested_too_deeply_for_python_hides_no_other(
+    cluster: ControlPlane, operator: Operator, kronjobs: KronJobs
+) -> None:
+    """The API server takes ten thousand levels of what it does not know."""
+    deep = good_kronjob("deep", kronjobs.namespace)
+    deep["spec"]["jobTemplate"]["spec"]["template"]["spec"]["volumes"] = [
+        {"name": "v", "emptyDir": {}, "newer": "HERE"}
+    ]
+    text = json.dumps(deep).replace('"HERE"', "[" * 985 + "]" * 985)
+    made = cluster.kubectl("create", "--validate=false", "-f", "-", input=text)
+    assert made.returncode == 0, made.stderr
+    operator.start()
+    kronjobs.make("plain", "0 0 1 1 *")
+    wait_until_seen(kronjobs, "plain")
+    assert "deep" in cluster.kubectl("get", "kronjobs", "-n", kronjobs.namespace).stdout
+    wait_for(lambda: _told_of(kronjobs) == {"deep"}, "the Event of the deep one")
+    metrics = operator.metrics()
+    assert metrics["kron_kronjobs"] == 2
+    assert metrics['kron_kronjobs_not_ready{reason="InvalidSpec"}'] == 1
+    operator.check_log()
+    cluster.kubectl("delete", "kronjob", "deep", "-n", kronjobs.namespace)
 
 
 def _told_of(kronjobs: KronJobs) -> set[str]:

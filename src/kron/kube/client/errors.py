@@ -103,12 +103,20 @@ def retry_delay_s(error: ApiError, tries: int) -> float:
 
 
 def json_object(data: bytes) -> Object | None:
-    """The JSON object that bytes from elsewhere hold; None if they hold anything else."""
+    """The JSON object that bytes from elsewhere hold; None if they hold anything else.
+
+    What is nested too deeply for Python is cut off, so that one object of a list cannot hide all
+    the others.
+    """
     from json import loads
 
     try:
         value = loads(data)
-    except (ValueError, RecursionError):
+    except RecursionError:
+        from kron.kube.shallow import shallow
+
+        return json_object(shallow(data))
+    except ValueError:
         return None
     return value if isinstance(value, dict) else None
 

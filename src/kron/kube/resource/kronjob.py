@@ -18,6 +18,7 @@ from kron.kube.resource.schema.definition import GROUP, VERSION
 from kron.kube.resource.schema.rule import is_match
 from kron.kube.resource.schema.rules import says_policy
 from kron.kube.resource.schema.validate import FieldProblem, check, check_metadata, check_spec
+from kron.kube.shallow import DEEPEST, is_shallow
 
 API_VERSION = f"{GROUP}/{VERSION}"
 KIND = "KronJob"
@@ -26,6 +27,7 @@ DEFAULT_SUCCESSFUL_LIMIT = 3
 DEFAULT_FAILED_LIMIT = 1
 
 _NAMES = ("metadata", "metadata.name", "metadata.namespace")
+_TOO_DEEP = f"it is nested too deeply, {DEEPEST} levels are the most"
 _ENGINE_SAYS_MORE = (Code.FIELD_FORM, Code.VALUE_UNKNOWN)
 
 
@@ -222,9 +224,12 @@ def _template(spec: Mapping[str, object], problems: list[FieldProblem]) -> bytes
 
     try:
         written = json.dumps(spec.get("jobTemplate"), separators=(",", ":"), allow_nan=False)
-        return written.encode("ascii")
+        template = written.encode("ascii")
+        if is_shallow(template):
+            return template
+        problems.append(FieldProblem("spec.jobTemplate", _TOO_DEEP))
     except RecursionError:
-        problems.append(FieldProblem("spec.jobTemplate", "it is nested too deeply"))
+        problems.append(FieldProblem("spec.jobTemplate", _TOO_DEEP))
     except (TypeError, ValueError) as error:
         message = f"it holds what JSON does not have: {visible(str(error))[:200]}"
         problems.append(FieldProblem("spec.jobTemplate", message, "put the value in quotes"))
