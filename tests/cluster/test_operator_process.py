@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 from tests.cluster.controlplane import ControlPlane
@@ -27,6 +28,19 @@ def test_an_operator_starts_leads_runs_a_kronjob_and_stops(
     assert operator.stop() == 0
     assert operator.holder() == ""
     operator.check_log()
+
+
+def test_a_request_that_is_not_http_leaves_no_trace_in_the_log(operator: Operator) -> None:
+    """Anybody who reaches the port may send one, and the log is what replay reads."""
+    operator.start()
+    for request in (b"GET /" + b"A" * 9000 + b" HTTP/1.1\r\n\r\n", b"\x00\xff\r\n\r\n"):
+        with socket.create_connection(("127.0.0.1", operator.port), timeout=5) as connection:
+            connection.sendall(request)
+            assert connection.recv(1000).startswith(b"HTTP/1.")
+    assert operator.http("/healthz")[0] == 200
+    assert operator.stop() == 0
+    operator.check_log()
+    assert all(line.startswith("{") for line in operator.log.read_text().splitlines())
 
 
 def test_replicas_share_a_lease_and_one_can_be_paused(

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import signal
 import traceback
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 import kron
 from kron.core.errors import Code, KronError
@@ -66,7 +68,9 @@ async def _serve(settings: OperatorSettings, access: Access) -> int:
         operator = Operator(settings, client, journal, metrics, clock, timer, server_clock, outlive)
         if settings.http is not None:
             peers = Peers(operator.instance, operator.wait_until_it_follows)
-            health = _serve_health(settings.http, metrics, peers, operator.why_not_ready)
+            health = _serve_health(
+                settings.http, metrics, peers, operator.why_not_ready, _logger(journal)
+            )
             await stack.enter_async_context(health)
         task = asyncio.create_task(operator.run())
 
@@ -90,6 +94,7 @@ async def _serve_health(
     metrics: Metrics,
     peers: Peers,
     why_not_ready: Callable[[], str],
+    logger: logging.Logger,
 ) -> AsyncIterator[None]:
     """Answer while the context lasts. `why_not_ready` says '' once everything is known."""
 
@@ -113,7 +118,11 @@ async def _serve_health(
     application.add_routes(routes)
     # Cancelled, so that a connection that was closed does not count for ever.
     runner = web.AppRunner(
-        application, access_log=None, handle_signals=False, handler_cancellation=True
+        application,
+        access_log=None,
+        logger=logger,
+        handle_signals=False,
+        handler_cancellation=True,
     )
     await runner.setup()
     host, port = address
@@ -126,3 +135,20 @@ async def _serve_health(
         yield
     finally:
         await runner.cleanup()
+
+
+def _logger(journal: Journal) -> logging.Logger:
+    """What goes wrong with a request of somebody else, as lines of our log.
+
+    A request that is not HTTP is answered with 400 and not logged: anybody may send a million.
+    """
+
+    class Complaints(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            error = record.exc_info[1] if record.exc_info else None
+            if not isinstance(error, HttpProcessingError):
+                journal.error("answer a request", f"{record.getMessage()}: {error!r}")
+
+    logger = logging.Logger("kron.http", logging.WARNING)
+    logger.addHandler(Complaints())
+    return logger
