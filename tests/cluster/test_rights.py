@@ -89,9 +89,28 @@ def test_without_a_right_it_says_which(
         assert operator.http("/readyz")[0] == 503
         api.create("roles", namespace, {"metadata": {"name": "reader"}, "rules": READING})
         api.create("rolebindings", namespace, binding_of("reader", namespace, "powerless"))
-        operator.wait_until_ready()
         wait_for(lambda: "cannot get resource" in operator.said(), "and what it may not get")
+        assert operator.http("/readyz")[0] == 503, "of what use is one that cannot lead?"
         assert operator.stop() == 0
+
+
+def test_a_replica_that_may_not_have_its_lease_is_not_ready(
+    cluster: ControlPlane, namespace: str, tmp_path: Path
+) -> None:
+    """Or a rollout would go on, and end the replica that leads."""
+    grant(cluster, namespace)
+    with Operator(
+        cluster, namespace, tmp_path, kubeconfig=kubeconfig_of(cluster, namespace)
+    ) as operator:
+        operator.launch("--lease-name", "another")
+        said: list[tuple[int, str]] = []
+
+        def is_refused() -> bool:
+            said.append(operator.http("/readyz"))
+            return "leases" in said[-1][1]
+
+        wait_for(is_refused, "it says that it has no right to its lease")
+        assert {code for code, _ in said if code} == {503}
 
 
 def _used(requests: list[Request]) -> set[Right]:

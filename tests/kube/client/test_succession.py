@@ -198,12 +198,16 @@ def test_a_trouble_counts_when_it_has_lasted_as_long_as_a_lease() -> None:
         async with server, server.client() as client:
             one = Replica(client, "one", clock, retry_s=0.02)
             await until(lambda: bool(one.troubles))
-            assert one.election.trouble == ""
-            clock.advance(16)
-            assert "HTTP 503" in one.election.trouble
+            assert "HTTP 503" in one.election.trouble, "at once if it never was well"
             server.is_gone = False
             await until(lambda: bool(one.predecessors))
             assert one.election.trouble == ""
+            server.is_gone = True
+            clock.advance(11)
+            await until(lambda: len(one.troubles) > 1 and not one.election.may_act())
+            assert one.election.trouble == ""
+            clock.advance(16)
+            assert "HTTP 503" in one.election.trouble
             await one.stop()
 
     run(test())
