@@ -20,6 +20,7 @@ from kron.kube.kronctl.doctor.check import Check, Subject, Verdict
 from kron.kube.kronctl.doctor.definition import judge as judge_definition
 from kron.kube.kronctl.doctor.examination import check_own_clock
 from kron.kube.kronctl.doctor.kronjob_health import check_kronjobs
+from kron.kube.kronctl.doctor.leader import check_overlaps
 from kron.kube.kronctl.doctor.leader import judge as judge_lease
 from kron.kube.kronctl.doctor.rights import Right, lease_rights, operator_rights
 from kron.kube.operator.settings import DEFAULT_LEASE_NAME
@@ -119,12 +120,24 @@ def test_the_rights_that_are_checked_are_those_that_are_shipped() -> None:
 # The leader
 
 
-def lease(renewed_s: int = NOW_S - 1, version: str = kron.__version__, **spec: object) -> Lease:
+def lease(
+    renewed_s: int = NOW_S - 1,
+    version: str = kron.__version__,
+    of: tuple[str, ...] = (),
+    **spec: object,
+) -> Lease:
     metadata = {"name": "kron-operator", "namespace": "kron-system"}
-    held = Lease({"metadata": metadata}).held(Holder("pod-1", "i"), 15, renewed_s * 10**9)
+    holder = Holder("pod-1", "i", namespaces=of)
+    held = Lease({"metadata": metadata}).held(holder, 15, renewed_s * 10**9)
     held["metadata"]["annotations"]["kron.io/version"] = version
     held["spec"] |= spec
     return Lease(held)
+
+
+def test_what_its_holder_looks_after_counts_while_it_holds_the_lease() -> None:
+    assert lease(of=("a", "b")).namespaces == {"a", "b"}
+    assert lease().namespaces == {"*"}
+    assert lease(holderIdentity="").namespaces == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -182,6 +195,23 @@ def test_what_a_lease_says(
     assert of(checks) == verdicts
     assert message in " ".join(each.message for each in checks)
     assert all(each.fix for each in checks if each.verdict is not Verdict.OK)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shared"),
+    [
+        pytest.param(("a", "b"), ("b", "c"), "after b:", id="one-in-common"),
+        pytest.param((), ("b", "c"), "after b, c:", id="all-and-some"),
+        pytest.param((), (), "after all namespaces:", id="all-and-all"),
+        pytest.param(("a",), ("b",), "", id="none-in-common"),
+    ],
+)
+def test_two_operators_must_not_look_after_the_same_namespace(
+    one: tuple[str, ...], other: tuple[str, ...], shared: str
+) -> None:
+    found = check_overlaps([lease(of=one), lease(of=other)])
+    assert of(found) == [("leader", "problem")] * bool(shared)
+    assert all(shared in check.message for check in found)
 
 
 @pytest.mark.heavy
@@ -431,6 +461,18 @@ def test_the_rights_are_those_of_the_pod_that_leads(kronctl: Kronctl) -> None:
     check = checks_of(kronctl, held_by("kron-7d-x", "ours"))["operator-rights"]
     assert (check["verdict"], check["fix"]) == ("ok", "")
     assert "kron-system/ours" in check["message"]
+
+
+def test_the_rights_of_an_operator_beside_the_cluster_are_not_known(kronctl: Kronctl) -> None:
+    gone: Answer = 404, {"kind": "Status", "reason": "NotFound", "message": "not found"}
+    inside = held_by("laptop", "ours")
+
+    def answer(method: str, path: str, body: object) -> Answer:
+        return gone if "/pods/" in path else inside(method, path, body)
+
+    check = checks_of(kronctl, answer)["operator-rights"]
+    assert check["verdict"] == "note"
+    assert "--service-account" in check["fix"]
 
 
 @pytest.mark.heavy

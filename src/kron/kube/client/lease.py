@@ -23,6 +23,10 @@ _INSTANCE = "kron.io/instance"
 _PEER = "kron.io/peer"
 _HANDOVER = "kron.io/handover"
 _VERSION = "kron.io/version"
+_NAMESPACES = "kron.io/namespaces"
+_OURS = frozenset({_INSTANCE, _PEER, _HANDOVER, _VERSION, _NAMESPACES})
+ALL = "*"
+"""In place of the name of a namespace: all of them."""
 LABEL = "app.kubernetes.io/name", "kron-operator"
 """What the Lease of every operator has, whatever its name is."""
 
@@ -35,6 +39,8 @@ class Holder(Frozen):
     """Unique to the process."""
     peer: str = ""
     """Where the other replicas see whether the process is alive, HOST:PORT; '' for nowhere."""
+    namespaces: tuple[str, ...] = ()
+    """What it looks after; () for all of them."""
 
 
 class Lease(Frozen):
@@ -69,6 +75,12 @@ class Lease(Frozen):
         return text(self._annotations, _VERSION) if self.instance else ""
 
     @property
+    def namespaces(self) -> frozenset[str]:
+        """What its holder looks after: names or `ALL`; none if nobody holds it or says so."""
+        found = text(self._annotations, _NAMESPACES) if self.instance else ""
+        return frozenset(filter(None, found.split(",")))
+
+    @property
     def handover(self) -> Object | None:
         """What its last holder left, if it gave the lease back with all its work done."""
         written = text(self._annotations, _HANDOVER).encode(errors="replace")
@@ -98,7 +110,12 @@ class Lease(Frozen):
             "leaseTransitions": min(self.count("leaseTransitions") + (not is_ours), _MOST_COUNT),
         }
         instance = f"{by.identity}/{by.instance}"
-        ours = {_INSTANCE: instance, _PEER: by.peer, _VERSION: kron.__version__}
+        ours = {
+            _INSTANCE: instance,
+            _PEER: by.peer,
+            _VERSION: kron.__version__,
+            _NAMESPACES: ",".join(by.namespaces) or ALL,
+        }
         return self._changed(spec, ours)
 
     def given_back(self, now_ns: int, handover: Mapping[str, object] | None) -> Object:
@@ -114,11 +131,7 @@ class Lease(Frozen):
         return member(member(self.obj, "metadata"), "annotations")
 
     def _changed(self, spec: Object, ours: Mapping[str, str]) -> Object:
-        known = {
-            name: value
-            for name, value in self._annotations.items()
-            if name not in (_INSTANCE, _PEER, _HANDOVER, _VERSION)
-        }
+        known = {name: value for name, value in self._annotations.items() if name not in _OURS}
         before = member(self.obj, "metadata")
         metadata = {
             **before,

@@ -81,7 +81,7 @@ class Operator:
             client,
             settings.lease_namespace,
             settings.lease_name,
-            Holder(settings.identity, self.instance, settings.peer),
+            Holder(settings.identity, self.instance, settings.peer, settings.namespaces),
             clock=clock,
             duration_s=settings.lease_duration_s,
             deadline_s=settings.act_s,

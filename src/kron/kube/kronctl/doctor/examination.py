@@ -22,6 +22,7 @@ from kron.kube.kronctl.doctor.leader import (
     USUAL_NAMESPACE,
     account_of,
     check_leader,
+    check_overlaps,
     find_leases,
     namespace_of,
     no_leader,
@@ -78,8 +79,15 @@ async def _check_leaders(
     """All checks of Leases, which are added to `leases`."""
     found = await find_leases(client, scope.lease_namespace, scope.within, scope.lease_name)
     leases += found.leases
-    checks = [each for lease in leases for each in await check_leader(client, lease, now_s)]
-    return checks or [no_leader(scope.lease_name, is_certain=found.is_everywhere)]
+    if not leases:
+        return [no_leader(scope.lease_name, is_certain=found.is_everywhere)]
+    checks, alive = [], []
+    for lease in leases:
+        about = await check_leader(client, lease, now_s)
+        if about[0].verdict is Verdict.OK:
+            alive.append(lease)
+        checks += about
+    return checks + check_overlaps(alive)
 
 
 async def _check_kronjobs(
@@ -97,18 +105,17 @@ async def _check_kronjobs(
 
 
 async def _accounts(client: Client, scope: Scope, leases: Sequence[Lease]) -> list[Account]:
-    """Those of the operators that lead or have led; without any, the usual one."""
+    """Those of the operators that lead or have led, but for those without a Pod; without any
+    operator, the usual one."""
     if not leases:
         place = scope.lease_namespace or USUAL_NAMESPACE
         name = scope.lease_name or DEFAULT_LEASE_NAME
         return [Account(place, scope.account or USUAL_ACCOUNT, name)]
+    names = [scope.account or await account_of(client, lease) for lease in leases]
     return [
-        Account(
-            namespace_of(lease),
-            scope.account or await account_of(client, lease),
-            text(member(lease.obj, "metadata"), "name"),
-        )
-        for lease in leases
+        Account(namespace_of(lease), name, text(member(lease.obj, "metadata"), "name"))
+        for lease, name in zip(leases, names, strict=True)
+        if name
     ]
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
 
 import kron
 from kron.answers.times import distance
@@ -12,8 +13,8 @@ from kron.core.frozen import Frozen
 from kron.core.instant import from_text
 from kron.kube.api_object import member, text
 from kron.kube.client.client import Client
-from kron.kube.client.errors import ApiError
-from kron.kube.client.lease import LABEL, Lease
+from kron.kube.client.errors import ApiError, is_gone
+from kron.kube.client.lease import ALL, LABEL, Lease
 from kron.kube.client.resources import LEASES, PODS
 from kron.kube.kronctl.doctor.check import Check, Subject, Verdict
 
@@ -63,14 +64,17 @@ async def _leases(client: Client, namespace: str | None, name: str | None) -> tu
 
 
 async def account_of(client: Client, lease: Lease) -> str:
-    """The service account of the Pod that holds the Lease; the usual one if no Pod is found."""
+    """The service account of the Pod that holds the Lease; the usual one if that cannot be read.
+
+    '' if no such Pod exists: the operator runs elsewhere, or no more.
+    """
     pod, _, _ = lease.holder.rpartition("_")
     if not pod:
         return USUAL_ACCOUNT
     try:
         obj = await client.get(PODS, namespace_of(lease), pod)
-    except ApiError:
-        return USUAL_ACCOUNT
+    except ApiError as error:
+        return "" if is_gone(error) else USUAL_ACCOUNT
     return text(member(obj, "spec"), "serviceAccountName") or USUAL_ACCOUNT
 
 
@@ -87,6 +91,28 @@ async def check_leader(client: Client, lease: Lease, now_s: Callable[[], int]) -
     return list(judge(lease, now_s(), is_renewed=lease.renewed != first.renewed))
 
 
+def check_overlaps(leases: Sequence[Lease]) -> list[Check]:
+    """Two operators of one namespace know nothing of each other: only the names of Jobs keep them
+    apart, and each writes the statuses as it sees them."""
+    checks = []
+    for one, other in combinations(leases, 2):
+        if shared := _shared(one.namespaces, other.namespaces):
+            where = "all namespaces" if ALL in shared else ", ".join(sorted(shared))
+            message = (
+                f"the operators of the leases {_place(one)} and {_place(other)} both look after "
+                f"{where}: their periods may run twice"
+            )
+            fix = "end one of the operators, or give each namespaces of its own (--namespace)"
+            checks.append(Check(Subject.LEADER, Verdict.PROBLEM, message, fix))
+    return checks
+
+
+def _shared(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
+    if ALL in one:
+        return other
+    return one if ALL in other else one & other
+
+
 def no_leader(name: str | None, *, is_certain: bool) -> Check:
     """`is_certain`: its Lease was looked for wherever it may be."""
     which = f"no Lease called {quoted(name)}" if name else "no Lease of an operator"
@@ -99,11 +125,7 @@ def no_leader(name: str | None, *, is_certain: bool) -> Check:
 
 def judge(lease: Lease, now_s: int, *, is_renewed: bool) -> Iterator[Check]:
     """`is_renewed`: it was renewed while we looked, so that its holder is certainly alive."""
-    metadata = member(lease.obj, "metadata")
-    namespace, place = (
-        text(metadata, "namespace"),
-        f"{namespace_of(lease)}/{text(metadata, 'name')}",
-    )
+    namespace, place = namespace_of(lease), _place(lease)
     pods = f"-n {namespace} -l {_SELECTED}"
     logs = f"kubectl get pods {pods}; kubectl logs {pods} --prefix"
     age_s = age(lease, now_s)
@@ -124,7 +146,8 @@ def judge(lease: Lease, now_s: int, *, is_renewed: bool) -> Iterator[Check]:
             if age_s > 0
             else f"the lease {place} of {holder} was renewed {distance(-age_s)} in the future"
         )
-        yield Check(Subject.LEADER, Verdict.PROBLEM, message, logs)
+        gone = f"if that operator was removed: kubectl delete lease -n {place.replace('/', ' ')}"
+        yield Check(Subject.LEADER, Verdict.PROBLEM, message, f"{logs}; {gone}")
         return
     renewed = "just now" if is_renewed or age_s <= 0 else f"{distance(age_s)} ago"
     message = f"{holder} leads, by the lease {place}, renewed {renewed}"
@@ -147,6 +170,10 @@ def age(lease: Lease, now_s: int) -> int | None:
 
 def namespace_of(lease: Lease) -> str:
     return text(member(lease.obj, "metadata"), "namespace")
+
+
+def _place(lease: Lease) -> str:
+    return f"{namespace_of(lease)}/{text(member(lease.obj, 'metadata'), 'name')}"
 
 
 def _is_odd(lease: Lease, now_s: int) -> bool:

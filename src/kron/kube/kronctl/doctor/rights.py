@@ -122,6 +122,10 @@ async def check_operator_rights(
 async def _check_accounts(
     client: Client, accounts: Sequence[Account], within: str | None, used: Sequence[str]
 ) -> list[Check]:
+    if not accounts:
+        message = "the operator that holds the lease runs in no Pod here: its rights are not known"
+        fix = "name its service account, if it has one: --service-account"
+        return [Check(Subject.OPERATOR_RIGHTS, Verdict.NOTE, message, fix)]
     checks = []
     for account in accounts:
         leads = await _lacking(client, account, lease_rights(account.lease), account.namespace)
