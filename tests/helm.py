@@ -24,7 +24,7 @@ class _Strict(yaml.SafeLoader):
     """Refuses a key that is there twice, as an API server does and PyYAML does not."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        keys = [key.value for key, _ in node.value]
         assert len(keys) == len(set(keys)), f"twice at {node.start_mark}: {keys}"
         return super().construct_mapping(node, deep)
 
