@@ -49,3 +49,9 @@ prometheus.io/scrape: "true"
 prometheus.io/port: {{ .Values.metrics.port | quote }}
 prometheus.io/path: /metrics
 {{- end -}}
+
+{{/* Where it listens, HOST:PORT. */}}
+{{- define "kron.http" -}}
+{{- $address := .Values.metrics.address -}}
+{{- contains ":" $address | ternary (printf "[%s]" $address) $address }}:{{ int .Values.metrics.port }}
+{{- end -}}

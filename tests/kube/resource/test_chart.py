@@ -148,6 +148,13 @@ def test_values_reach_the_operator() -> None:
     assert lease["rules"][1]["resourceNames"] == ["one"]
 
 
+@pytest.mark.parametrize(("address", "host"), [("0.0.0.0", "0.0.0.0"), ("::", "::")])
+def test_it_listens_on_addresses_of_either_family(address: str, host: str) -> None:
+    (deployment,) = of_kind("Deployment", render({"metrics": {"address": address}}))
+    assert settings(deployment)["http"] == (host, 8080)
+    assert "at '/metrics/address'" in refusal({"metrics": {"address": "127.0.0.1"}})
+
+
 def test_a_single_replica_may_be_evicted() -> None:
     assert of_kind("PodDisruptionBudget", render({"replicas": 1})) == []
 
