@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import promql_parser
 import pytest
+import yaml
 
 from kron.console.parser import Parser
+from kron.kube.kronctl.commands import doctor as doctor_command
 from kron.kube.operator.commands import run
-from tests.helm import CHART, KUBERNETES, Manifest, helm, refusal, render
+from kron.kube.resource.schema.definition import INSTALL
+from tests.helm import CHART, KUBERNETES, Manifest, Values, helm, refusal, render
 from tests.kube.resource.test_deploy import ROOT, documents, key, manifests, of_kind
 
 pytestmark = pytest.mark.heavy
@@ -153,6 +160,54 @@ def test_it_listens_on_addresses_of_either_family(address: str, host: str) -> No
     (deployment,) = of_kind("Deployment", render({"metrics": {"address": address}}))
     assert settings(deployment)["http"] == (host, 8080)
     assert "at '/metrics/address'" in refusal({"metrics": {"address": "127.0.0.1"}})
+
+
+NOTES = 'text: {{ tpl (.Files.Get "NOTES.txt") . | toJson }}'
+"""`helm template` leaves the notes out, so they become a file for a template."""
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Callable[[Values, str], list[list[str]]]:
+    """The commands that Helm shows after an installation."""
+    chart = tmp_path / "chart"
+    shutil.copytree(CHART, chart)
+    (chart / "templates/NOTES.txt").rename(chart / "NOTES.txt")
+    (chart / "templates/notes.yaml").write_text(NOTES)
+
+    def commands_of(values: Values, release: str) -> list[list[str]]:
+        words = ("--namespace", "kron-system", "--kube-version", KUBERNETES)
+        shown = ("--show-only", "templates/notes.yaml")
+        done = helm("template", release, str(chart), *words, *shown, values=values)
+        assert done.returncode == 0, done.stderr
+        lines = yaml.safe_load(done.stdout)["text"].splitlines()
+        return [shlex.split(line, comments=True) for line in lines if line.startswith("  ")]
+
+    return commands_of
+
+
+def doctor(said: list[list[str]]) -> dict[str, Any]:
+    """What kronctl makes of its command."""
+    (words,) = (words[2:] for words in said if words[:2] == ["kronctl", "doctor"])
+    return dict(vars(Parser("kronctl doctor", "", doctor_command).parse_args(words)))
+
+
+def test_the_notes_name_commands_that_find_the_release(
+    notes: Callable[[Values, str], list[list[str]]],
+) -> None:
+    crd = INSTALL.split()
+    said = notes({}, "kron-operator")
+    assert crd not in said
+    found = doctor(said)
+    assert found["all_namespaces"]
+    assert found["lease_namespace"] == "kron-system"
+    assert (found["lease_name"], found["service_account"]) == (None, None)
+
+    said = notes({"namespaces": ["team-a", "team-b"], "crds": {"install": False}}, "mine")
+    assert crd in said
+    assert ["kubectl", "get", "kronjobs", "--namespace", "team-a"] in said
+    found = doctor(said)
+    assert (found["all_namespaces"], found["namespace"]) == (False, "team-a")
+    assert (found["lease_name"], found["service_account"]) == ("mine", "mine")
 
 
 def test_a_single_replica_may_be_evicted() -> None:
