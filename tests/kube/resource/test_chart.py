@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import promql_parser
 import pytest
 import yaml
 
@@ -212,22 +210,3 @@ def test_the_notes_name_commands_that_find_the_release(
 
 def test_a_single_replica_may_be_evicted() -> None:
     assert of_kind("PodDisruptionBudget", render({"replicas": 1})) == []
-
-
-METRIC = re.compile(r"\bkron_[a-z_]+")
-
-
-def expressions() -> list[str]:
-    """All of the alerts and of the dashboard."""
-    (alerts,) = documents(CHART / "files/alerts.yaml")
-    dashboard = json.loads((CHART / "files/dashboard.json").read_text())
-    found = [rule["expr"] for group in alerts["groups"] for rule in group["rules"]]
-    return found + [each["expr"] for panel in dashboard["panels"] for each in panel["targets"]]
-
-
-@pytest.mark.parametrize("expression", expressions())
-def test_alerts_and_panels_ask_for_metrics_that_are_there(expression: str) -> None:
-    promql_parser.parse(expression)
-    served = (ROOT.parent.parent / "docs/operator.md").read_text()
-    for name in METRIC.findall(expression):
-        assert f"`{name.removesuffix('_bucket')}" in served
