@@ -29,17 +29,20 @@ class _Strict(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+def helm_program() -> Path:
+    try:
+        return HELM.find() / "helm"
+    except UnavailableError as error:
+        pytest.skip(str(error))
+
+
 def helm(
     *words: str, values: Values | None = None, timeout_s: float = 60.0
 ) -> subprocess.CompletedProcess[str]:
     """`helm <words>`, with these values if there are any."""
-    try:
-        program = HELM.find() / "helm"
-    except UnavailableError as error:
-        pytest.skip(str(error))
     given = ("--values", "-") if values is not None else ()
     return subprocess.run(
-        [program, *words, *given],
+        [helm_program(), *words, *given],
         # As JSON: PyYAML leaves the text 1e3 without quotes, and Helm then reads a number.
         input=json.dumps(values or {}),
         capture_output=True,

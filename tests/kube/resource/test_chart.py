@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 from collections.abc import Callable
@@ -210,3 +211,28 @@ def test_the_notes_name_commands_that_find_the_release(
 
 def test_a_single_replica_may_be_evicted() -> None:
     assert of_kind("PodDisruptionBudget", render({"replicas": 1})) == []
+
+
+PAGE = (ROOT.parent.parent / "docs/chart.md").read_text()
+
+
+def test_the_page_installs_what_doctor_and_the_manifests_speak_of() -> None:
+    lines = [line for line in PAGE.splitlines() if line.startswith("helm ")]
+    assert len(lines) == 5
+    for line in lines:
+        _, command, release, *more = shlex.split(line)
+        assert release == "kron-operator"
+        assert more[more.index("--namespace") + 1] == "kron-system"
+        assert ("--values" in more) == (command in ("install", "upgrade"))
+
+
+def test_the_page_sets_values_that_there_are() -> None:
+    table = PAGE.partition("| to | set |\n|---|---|\n")[2].partition("\n\n")[0]
+    settings = [each for each in re.findall(r"`([^`]+)`", table) if ": " in each]
+    assert len(settings) >= 8
+    for setting in settings:
+        path, _, value = setting.partition(": ")
+        values: Any = yaml.safe_load(value)
+        for name in reversed(path.split(".")):
+            values = {name: values}
+        assert render(values)
