@@ -144,6 +144,10 @@ SCENARIOS: dict[str, tuple[dict[str, str], dict[str, set[str]]]] = {
         },
         {"1m": {"KronJobFails"}},
     ),
+    "a KronJob cannot run": (
+        {"kron_leader{a}": "1x60", "kron_kronjobs_not_ready{a,invalid}": "0x9 2x20 0x30"},
+        {"15m": set(), "25m": {"KronJobsNotReady"}, "35m": set()},
+    ),
     "a namespace cannot be read": (
         {"kron_leader{a}": "1x60", "kron_watch_failing{a,watch}": "1x60"},
         {"10m": {"KronCannotRead"}},
@@ -157,6 +161,7 @@ LABELS = {
     "other": {"pod": "kron-operator-7c9d8-aaaaa", "instance": "10.0.0.3:8080"},
     "again": {"job": "scraped-again"},
     "missed": {"outcome": "missed"},
+    "invalid": {"reason": "InvalidSpec"},
     "kronjob": {"namespace": "team-a", "name": "backup"},
     "watch": {"namespace": "team-a", "resource": "kronjobs"},
 }
