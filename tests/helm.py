@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +20,31 @@ Manifest = dict[str, Any]
 Values = dict[str, Any]
 
 
+class _Strict(yaml.SafeLoader):
+    """Refuses a key that is there twice, as an API server does and PyYAML does not."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        keys = [key.value for key, _ in node.value]
+        assert len(keys) == len(set(keys)), f"twice at {node.start_mark}: {keys}"
+        return super().construct_mapping(node, deep)
+
+
+def helm_program() -> Path:
+    try:
+        return HELM.find() / "helm"
+    except UnavailableError as error:
+        pytest.skip(str(error))
+
+
 def helm(
     *words: str, values: Values | None = None, timeout_s: float = 60.0
 ) -> subprocess.CompletedProcess[str]:
     """`helm <words>`, with these values if there are any."""
-    try:
-        program = HELM.find() / "helm"
-    except UnavailableError as error:
-        pytest.skip(str(error))
     given = ("--values", "-") if values is not None else ()
     return subprocess.run(
-        [program, *words, *given],
-        input=yaml.safe_dump(values or {}),
+        [helm_program(), *words, *given],
+        # As JSON: PyYAML leaves the text 1e3 without quotes, and Helm then reads a number.
+        input=json.dumps(values or {}),
         capture_output=True,
         text=True,
         timeout=timeout_s,
@@ -41,7 +56,21 @@ def render(
     values: Values | None = None, release: str = "kron", namespace: str = "kron-system"
 ) -> list[Manifest]:
     """The objects of a release."""
-    words = ("template", release, str(CHART), "--namespace", namespace)
-    done = helm(*words, "--kube-version", KUBERNETES, values=values or {})
+    done = template(values or {}, release, namespace)
     assert done.returncode == 0, done.stderr
-    return [each for each in yaml.safe_load_all(done.stdout) if each]
+    return [each for each in yaml.load_all(done.stdout, _Strict) if each]
+
+
+def refusal(values: Values) -> str:
+    """Why Helm renders nothing with these values."""
+    done = template(values)
+    assert done.returncode != 0, done.stdout
+    return done.stderr
+
+
+def template(
+    values: Values, release: str = "kron", namespace: str = "kron-system"
+) -> subprocess.CompletedProcess[str]:
+    """`helm template` with these values, whatever it answers."""
+    words = ("template", release, str(CHART), "--namespace", namespace)
+    return helm(*words, "--kube-version", KUBERNETES, values=values)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+import kron
 from tools import images
 from tools.cache import UnavailableError
 from tools.sbom import sbom
@@ -207,6 +209,27 @@ def test_without_the_programs_it_says_which(
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(UnavailableError, match="'buildah' is needed"):
         images.build()
+
+
+def test_the_image_is_called_as_the_manifests_and_the_chart_call_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """buildah writes two names into the archive: the one it has given, and that of the target."""
+    ran: list[list[str]] = []
+
+    def run(words: Sequence[str]) -> str:
+        ran.append([*words])
+        return ""
+
+    monkeypatch.setattr(images, "_run", run)
+    builder = images._Builder(tmp_path, tmp_path)
+    builder.build("base", is_local=True)
+    builder.save(tmp_path / "image.tar")
+    built, pushed, removed = ran
+    here = f"docker.io/library/{images.NAME}:{kron.__version__}"
+    assert built[built.index("--tag") + 1] == here
+    assert pushed[-2:] == [here, f"docker-archive:{tmp_path}/image.tar:{images.NAME}:latest"]
+    assert removed[-1] == here
 
 
 def test_what_removes_pip_runs_in_an_image_only(tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ ROOT = Path(__file__).parent.parent
 RECIPE = ROOT / "deploy/kubernetes/Containerfile"
 HOW = (Path(__file__), ROOT / "tools/sbom.py")
 NAME = "kron-operator"
+VERSIONED = f"docker.io/library/{NAME}:{kron.__version__}"
+"""What the chart asks for: a name without a registry means this one."""
 ENVIRONMENT = "/opt/kron"
 KEPT = 5
 UNKNOWN = "unknown"
@@ -52,7 +54,7 @@ class Image(Frozen):
     """What was built."""
 
     archive: Path
-    """The image, as `podman load` and `ctr images import` read it; it is called NAME:latest."""
+    """As `podman load` and `ctr images import` read it: NAME:latest and NAME:<version>."""
     sbom: Path
     """What is in it, CycloneDX."""
 
@@ -163,11 +165,11 @@ class _Builder:
             options.append(f"--volume={AUTHORITIES}:{AUTHORITIES}:ro")
             arguments["PIP_CERT"] = str(AUTHORITIES)
         options += [f"--build-arg={key}={value}" for key, value in arguments.items()]
-        self._buildah("build", *options, "--file", str(RECIPE), "--tag", NAME, str(ROOT))
+        self._buildah("build", *options, "--file", str(RECIPE), "--tag", VERSIONED, str(ROOT))
 
     def sbom(self) -> dict[str, object]:
         """What is in the image."""
-        container = self._buildah("from", "--pull=never", f"localhost/{NAME}")
+        container = self._buildah("from", "--pull=never", VERSIONED)
         try:
             root = Path(self._buildah("mount", container))
             return sbom(root, ENVIRONMENT, NAME, kron.__version__)
@@ -175,10 +177,10 @@ class _Builder:
             self._buildah("rm", container)
 
     def save(self, archive: Path) -> None:
-        """Write the image to a file, and forget it."""
+        """Write the image to a file, and forget it. There it also keeps the name it has here."""
         target = f"docker-archive:{archive}:{NAME}:latest"
-        self._buildah("push", "--disable-compression", f"localhost/{NAME}", target)
-        self._buildah("rmi", f"localhost/{NAME}")
+        self._buildah("push", "--disable-compression", VERSIONED, target)
+        self._buildah("rmi", VERSIONED)
 
     def _buildah(self, *words: str) -> str:
         place = ("--root", str(self._storage / "root"), "--runroot", str(self._storage / "run"))

@@ -4,7 +4,8 @@ As a program it watches the Pods of all namespaces and patches their status, so 
 controller finishes their Jobs. Annotations on a Pod say what is to become of it:
 
 - `test.kron.io/runs-for`: seconds, or "never" for one that never ends; without it, it has ended
-  the moment it is seen, and was never seen running;
+  the moment it is seen, and was never seen running. One that restarts, as those of a Deployment
+  do, never ends;
 - `test.kron.io/exit`: its exit code, 0 without it;
 - `test.kron.io/stops-after`: seconds from its deletion until it is gone, or "never"; 0 without it.
 """
@@ -93,7 +94,8 @@ class Kubelet:
 
     async def _play(self, pod: dict[str, Any]) -> None:
         began = pod["status"].get("startTime") or _now()
-        runs_for = _annotation(pod, RUNS_FOR, "0")
+        restarts = pod["spec"].get("restartPolicy") == "Always"
+        runs_for = _annotation(pod, RUNS_FOR, NEVER if restarts else "0")
         code = int(_annotation(pod, EXIT, "0"))
         if runs_for != "0":
             if not pod["spec"].get("nodeName"):

@@ -11,7 +11,8 @@ from tests.cluster.tokens import ISSUER
 
 CONTROLLERS = (
     "job-controller,cronjob-controller,garbage-collector-controller,"
-    "namespace-controller,ttl-after-finished-controller,clusterrole-aggregation-controller"
+    "namespace-controller,ttl-after-finished-controller,clusterrole-aggregation-controller,"
+    "deployment-controller,replicaset-controller"
 )
 TUNED = ("--kube-api-qps=5000", "--kube-api-burst=5000", "--concurrent-cron-job-syncs=20")
 
@@ -67,7 +68,7 @@ def shared_api_options(directory: Path, facts: dict[str, Any]) -> list[str]:
 
 
 def controllers_options(kubeconfig: str, facts: dict[str, Any]) -> list[str]:
-    """The controllers that Jobs need, with their default limits or those of a tuned one."""
+    """The controllers that tests need, with their default limits or those of a tuned one."""
     return [
         f"--kubeconfig={kubeconfig}",
         "--leader-elect=false",

@@ -40,6 +40,13 @@ def test_it_says_what_it_is(image: Image) -> None:
     assert re.fullmatch(r"[0-9a-f]{40}(-dirty)?|unknown", labels["revision"])
 
 
+def test_it_has_the_names_that_the_manifests_and_the_chart_ask_for(image: Image) -> None:
+    with tarfile.open(image.archive) as archive:
+        [manifest] = json.load(extract(archive, "manifest.json"))
+    names = {f"docker.io/library/{NAME}:{tag}" for tag in ("latest", kron.__version__)}
+    assert set(manifest["RepoTags"]) == names
+
+
 def test_it_is_built_once(image: Image) -> None:
     before = image.archive.stat()
     assert build() == image

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-import promql_parser
 import pytest
+import yaml
 
 from kron.console.parser import Parser
+from kron.kube.kronctl.commands import doctor as doctor_command
 from kron.kube.operator.commands import run
-from tests.helm import CHART, KUBERNETES, Manifest, helm, render
+from kron.kube.resource.schema.definition import INSTALL
+from tests.helm import CHART, KUBERNETES, Manifest, Values, helm, refusal, render
 from tests.kube.resource.test_deploy import ROOT, documents, key, manifests, of_kind
 
 pytestmark = pytest.mark.heavy
@@ -107,9 +113,7 @@ def test_every_value_has_a_schema() -> None:
     ],
 )
 def test_a_value_that_means_nothing_is_refused(values: Manifest, words: str) -> None:
-    done = helm("template", "kron", str(CHART), "--kube-version", KUBERNETES, values=values)
-    assert done.returncode != 0
-    assert words in done.stderr
+    assert words in refusal(values)
 
 
 def test_values_reach_the_operator() -> None:
@@ -150,24 +154,85 @@ def test_values_reach_the_operator() -> None:
     assert lease["rules"][1]["resourceNames"] == ["one"]
 
 
+@pytest.mark.parametrize(("address", "host"), [("0.0.0.0", "0.0.0.0"), ("::", "::")])
+def test_it_listens_on_addresses_of_either_family(address: str, host: str) -> None:
+    (deployment,) = of_kind("Deployment", render({"metrics": {"address": address}}))
+    assert settings(deployment)["http"] == (host, 8080)
+    assert "at '/metrics/address'" in refusal({"metrics": {"address": "127.0.0.1"}})
+
+
+NOTES = 'text: {{ tpl (.Files.Get "NOTES.txt") . | toJson }}'
+"""`helm template` leaves the notes out, so they become a file for a template."""
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Callable[[Values, str], list[list[str]]]:
+    """The commands that Helm shows after an installation."""
+    chart = tmp_path / "chart"
+    shutil.copytree(CHART, chart)
+    (chart / "templates/NOTES.txt").rename(chart / "NOTES.txt")
+    (chart / "templates/notes.yaml").write_text(NOTES)
+
+    def commands_of(values: Values, release: str) -> list[list[str]]:
+        words = ("--namespace", "kron-system", "--kube-version", KUBERNETES)
+        shown = ("--show-only", "templates/notes.yaml")
+        done = helm("template", release, str(chart), *words, *shown, values=values)
+        assert done.returncode == 0, done.stderr
+        lines = yaml.safe_load(done.stdout)["text"].splitlines()
+        return [shlex.split(line, comments=True) for line in lines if line.startswith("  ")]
+
+    return commands_of
+
+
+def doctor(said: list[list[str]]) -> dict[str, Any]:
+    """What kronctl makes of its command."""
+    (words,) = (words[2:] for words in said if words[:2] == ["kronctl", "doctor"])
+    return dict(vars(Parser("kronctl doctor", "", doctor_command).parse_args(words)))
+
+
+def test_the_notes_name_commands_that_find_the_release(
+    notes: Callable[[Values, str], list[list[str]]],
+) -> None:
+    crd = INSTALL.split()
+    said = notes({}, "kron-operator")
+    assert crd not in said
+    found = doctor(said)
+    assert found["all_namespaces"]
+    assert found["lease_namespace"] == "kron-system"
+    assert (found["lease_name"], found["service_account"]) == (None, None)
+
+    said = notes({"namespaces": ["team-a", "team-b"], "crds": {"install": False}}, "mine")
+    assert crd in said
+    assert ["kubectl", "get", "kronjobs", "--namespace", "team-a"] in said
+    found = doctor(said)
+    assert (found["all_namespaces"], found["namespace"]) == (False, "team-a")
+    assert (found["lease_name"], found["service_account"]) == ("mine", "mine")
+
+
 def test_a_single_replica_may_be_evicted() -> None:
     assert of_kind("PodDisruptionBudget", render({"replicas": 1})) == []
 
 
-METRIC = re.compile(r"\bkron_[a-z_]+")
+PAGE = (ROOT.parent.parent / "docs/chart.md").read_text()
 
 
-def expressions() -> list[str]:
-    """All of the alerts and of the dashboard."""
-    (alerts,) = documents(CHART / "files/alerts.yaml")
-    dashboard = json.loads((CHART / "files/dashboard.json").read_text())
-    found = [rule["expr"] for group in alerts["groups"] for rule in group["rules"]]
-    return found + [each["expr"] for panel in dashboard["panels"] for each in panel["targets"]]
+def test_the_page_installs_what_doctor_and_the_manifests_speak_of() -> None:
+    lines = [line for line in PAGE.splitlines() if line.startswith("helm ")]
+    assert len(lines) == 5
+    for line in lines:
+        _, command, release, *more = shlex.split(line)
+        assert release == "kron-operator"
+        assert more[more.index("--namespace") + 1] == "kron-system"
+        assert ("--values" in more) == (command in ("install", "upgrade"))
 
 
-@pytest.mark.parametrize("expression", expressions())
-def test_alerts_and_panels_ask_for_metrics_that_are_there(expression: str) -> None:
-    promql_parser.parse(expression)
-    served = (ROOT.parent.parent / "docs/operator.md").read_text()
-    for name in METRIC.findall(expression):
-        assert f"`{name.removesuffix('_bucket')}" in served
+def test_the_page_sets_values_that_there_are() -> None:
+    table = PAGE.partition("| to | set |\n|---|---|\n")[2].partition("\n\n")[0]
+    settings = [each for each in re.findall(r"`([^`]+)`", table) if ": " in each]
+    assert len(settings) >= 8
+    for setting in settings:
+        path, _, value = setting.partition(": ")
+        values: Any = yaml.safe_load(value)
+        for name in reversed(path.split(".")):
+            values = {name: values}
+        assert render(values)
