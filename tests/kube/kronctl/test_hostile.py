@@ -232,7 +232,6 @@ def test_a_completer_proposes_nothing_that_is_no_name(
         (("list", "backup", "-o", "yaml"), "print it as JSON"),
         (("trigger", "backup", "--dry-run=client", "-o", "yaml"), "print it as JSON"),
         (("migrate",), "print it as JSON"),
-        (("trigger", "backup", "--name", "made", "-o", "yaml"), "the job made was created; print"),
         (("list", "-o", "json"), ""),
         (("migrate", "--format", "json"), ""),
     ],
@@ -248,8 +247,6 @@ def test_an_object_that_is_too_deep_to_be_printed_is_an_error(
     def deep(method: str, path: str, body: object) -> Answer:
         status, answer = Server()(method, path, body)
         assert isinstance(answer, dict)
-        if method == "POST":
-            return status, answer
         for obj in answer.get("items", [answer]):
             template = obj["spec"]["jobTemplate"]["spec"]["template"]["spec"]
             template["containers"][0]["newer"] = nest
@@ -258,7 +255,7 @@ def test_an_object_that_is_too_deep_to_be_printed_is_an_error(
     with answering(deep) as address:
         use(kronctl, address)
         ran = kronctl(*words)
-    assert (f"the object is nested too deeply for YAML ({fix}" in ran.err) == bool(fix)
+    assert (f"the object is nested too deeply for YAML ({fix})" in ran.err) == bool(fix)
     assert (ran.code, bool(ran.out)) == ((1, False) if fix else (0, True))
 
 

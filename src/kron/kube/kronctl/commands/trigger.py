@@ -103,13 +103,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         made = Name(namespace, job["metadata"]["name"])
         is_text = arguments.format == "text"
         if arguments.output:
-            try:
-                print_object(job, arguments.output, JOBS, "Job", terminal)
-            except KronError as error:
-                if is_dry:
-                    raise
-                fix = f"the job {made.name} was created; print it with kubectl get -o json"
-                raise KronError(error.code, error.message, fix) from None
+            print_object(job, arguments.output, JOBS, "Job", terminal)
         elif is_text:
             terminal.print(f"job {made.name}")
         terminal.output.flush()
