@@ -6,11 +6,12 @@ import pytest
 
 from kron.console.parser import UsageError
 from kron.kube.client.resources import CRONJOBS
+from kron.kube.kronctl import completer
 from kron.kube.kronctl.name import Name, name_of, typed
 from tests.krontab.command import AT
 from tests.kube.kronctl.command import Kronctl
 from tests.kube.kronctl.manifests import cronjob, kronjob
-from tests.kube.kronctl.server import serving, use
+from tests.kube.kronctl.server import answering, serving, use
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,41 @@ def test_cronjobs_have_their_own_types() -> None:
 def test_what_is_no_name_is_refused_with_the_forms_of_one(word: str) -> None:
     with pytest.raises(UsageError, match="write NAME, NAMESPACE/NAME or kj/NAME"):
         name_of(word)
+
+
+@pytest.mark.parametrize("namespace", ["a/b", "../kube-system", "..", ".", "Prod", "a.b", "x" * 64])
+@pytest.mark.parametrize(
+    "words", [("list",), ("suspend", "quick"), ("validate", "-f", "-"), ("doctor",)], ids=" ".join
+)
+def test_what_cannot_be_a_namespace_is_a_wrong_command_line(
+    kronctl: Kronctl, words: tuple[str, ...], namespace: str
+) -> None:
+    """Not a resource that is not installed, and no request elsewhere."""
+    with answering(lambda *_: (500, {})) as address:
+        use(kronctl, address)
+        ran = kronctl(*words, "-n", namespace)
+    assert (ran.code, ran.out) == (2, "")
+    assert f'argument -n/--namespace: "{namespace[:50]}' in ran.err
+    assert "is not the name of a namespace" in ran.err
+
+
+@pytest.mark.parametrize("word", ["../web", "./web", "Prod/web", "a.b/web", "jobs.batch/web"])
+def test_what_cannot_be_the_namespace_of_a_name_is_refused(kronctl: Kronctl, word: str) -> None:
+    with pytest.raises(UsageError, match="is not the name of a namespace"):
+        name_of(word)
+    with answering(lambda *_: (500, {})) as address:
+        use(kronctl, address)
+        ran = kronctl("trigger", word)
+        with kronctl._place(kronctl.environment):
+            assert completer.main(["next", word]) == 0
+    assert (ran.code, ran.out) == (2, "")
+
+
+def test_an_empty_namespace_is_that_of_the_context(kronctl: Kronctl) -> None:
+    """As for kubectl."""
+    with serving(kronjob()) as address:
+        use(kronctl, address)
+        assert kronctl("list", "-n", "", "--format", "names").fine().lines == ["prod/backup"]
 
 
 @pytest.mark.parametrize(
