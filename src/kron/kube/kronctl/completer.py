@@ -13,7 +13,9 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
+from kron.console.terminal import Terminal
 from kron.core.errors import KronError
 from kron.kube.client.resources import CRONJOBS, KRONJOBS, NAMESPACES, Resource
 from kron.kube.kronctl.cluster import add_cluster, reach
@@ -42,9 +44,11 @@ def main(words: Sequence[str] | None = None) -> int:
         proposals, directive = propose(sys.argv[1:] if words is None else words)
     except (KronError, OSError, ValueError, argparse.ArgumentTypeError):
         proposals, directive = [], NOTHING_ELSE
-    for word, what in proposals:
-        print(f"{word}\t{what}" if what else word)
-    print(f":{directive}")
+    terminal = Terminal.standard()
+    with suppress(OSError):  # a reader may end early, such as `head`
+        terminal.print(*(f"{word}\t{what}" if what else word for word, what in proposals))
+        terminal.print(f":{directive}")
+    terminal.let_go()
     return 0
 
 
