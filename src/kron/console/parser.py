@@ -191,7 +191,17 @@ def add_format(parser: argparse._ActionsContainer, **others: str) -> None:
 
 
 def add_at(parser: argparse._ActionsContainer, what: str) -> None:
-    parser.add_argument("--at", type=moment, metavar="TIME", help=f"{what}; default: now")
+    parser.add_argument("--at", type=_covered, metavar="TIME", help=f"{what}; default: now")
+
+
+def _covered(text: str) -> datetime:
+    """A moment of the years that Kron covers."""
+    found = moment(text)
+    try:
+        to_seconds(found)
+    except KronError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return found
 
 
 def moment_s(arguments: argparse.Namespace) -> int:

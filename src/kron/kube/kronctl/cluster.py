@@ -83,7 +83,7 @@ def add_namespace(parser: _ActionsContainer, what: str) -> None:
 
 
 def _namespace(text: str) -> str:
-    """An empty one is none, as for kubectl: that of the context."""
+    """Empty means the namespace of the context, as for kubectl."""
     return text and namespace(text)
 
 
