@@ -71,7 +71,7 @@ turns CronJobs into KronJobs. `kubectl kron` is the same command.""",
     exit_codes={
         **EXIT_CODES,
         INTERRUPTED: "interrupted with Ctrl-C",
-        UNREAD: "the reader of the output ended early, such as head: the code of the shell for SIGPIPE",
+        UNREAD: "the reader of the output ended early, as head does: the shell's code for SIGPIPE",
     },
     wrong_usage=FAILED,
     system_refused=FAILED,
