@@ -39,6 +39,9 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
             add_help=False,
         )
+        self.intermixed = ""
+        """The argument that takes several words, also after options, as kubectl does; '' if none
+        does. argparse has only its first stretch."""
         self.summary = summary
         self.command = command
         command.add_arguments(self)
@@ -54,6 +57,11 @@ class Parser(argparse.ArgumentParser):
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """The arguments; an unknown one is reported with the option that was probably meant."""
         arguments, unknown = self.parse_known_args(args, namespace)
+        if self.intermixed and "--" not in (args or ()):
+            count = next((at for at, word in enumerate(unknown) if _is_option(word)), len(unknown))
+            words = [*getattr(arguments, self.intermixed), *unknown[:count]]
+            setattr(arguments, self.intermixed, words)
+            unknown = unknown[count:]
         if unknown:
             option = unknown[0].partition("=")[0]
             known = self._option_string_actions
@@ -71,6 +79,10 @@ class Parser(argparse.ArgumentParser):
             near = did_you_mean(str(value), choices)
             message = f"{quoted(str(value))} is not one of {', '.join(choices)}"
             raise argparse.ArgumentError(action, f"{message}{near and f' ({near})'}")
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-") and word != "-"
 
 
 class _NoColours:

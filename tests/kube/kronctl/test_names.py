@@ -126,6 +126,24 @@ def test_a_namespace_that_does_not_exist_is_no_empty_one(
         assert 'the namespace "prd" does not exist (did you mean "prod"?)' in ran.err
 
 
+def test_names_may_stand_on_both_sides_of_an_option(kronctl: Kronctl) -> None:
+    """As for kubectl."""
+    with serving(kronjob(), kronjob("report"), cronjob("old"), cronjob("older")) as address:
+        use(kronctl, address)
+        ran = kronctl("list", "report", "-n", "prod", "backup", "--format", "names")
+        assert ran.fine().lines == ["prod/backup", "prod/report"]
+        ran = kronctl("migrate", "old", "-n", "prod", "older", "--format", "json")
+        assert [each["name"] for each in ran.json["cronjobs"]] == ["old", "older"]
+        ran = kronctl("suspend", "a", "-n", "prod", "b")
+        assert ran.err.count("does not exist") == 2
+        ran = kronctl("list", "backup", "-n", "prod", "report", "--wtach")
+        assert (ran.code, 'did you mean "--watch"?' in ran.err) == (2, True)
+    kronctl.write("a.yaml", kronjob())
+    assert kronctl("diff", "a.yaml", "--days", "2", "a.yaml").code == 0
+    ran = kronctl("next", "backup", "-n", "prod", "report")
+    assert (ran.code, 'unrecognized arguments: "report"' in ran.err) == (2, True)
+
+
 def test_every_form_of_a_name_is_accepted_where_a_name_is(kronctl: Kronctl) -> None:
     with serving(kronjob()) as address:
         use(kronctl, address)
