@@ -156,10 +156,13 @@ def test_what_validate_refuses_has_no_times(
 
 def test_a_name_that_the_api_server_would_generate_has_no_times_yet(kronctl: Kronctl) -> None:
     kronctl.write("a.yaml", kronjob().replace("name: backup", "generateName: backup-"))
-    kronctl("validate", "-f", "a.yaml").fine()
-    ran = kronctl("list", "-f", "a.yaml")
-    assert (ran.code, ran.out) == (1, "")
-    assert ran.err.startswith("a.yaml:3:1: error: metadata.name: it is missing")
+    said = "a.yaml:3:1: error: metadata.name: it is missing: the times of a KronJob follow from its"
+    ran = kronctl("validate", "-f", "a.yaml")
+    assert (ran.code, ran.out.startswith(said)) == (1, True)
+    for command in ("list", "next", "explain"):
+        ran = kronctl(command, "-f", "a.yaml")
+        assert (ran.code, ran.out) == (1, "")
+        assert ran.err.startswith(said)
 
 
 def test_what_is_plainly_meant_as_a_kronjob_is_not_passed_over(kronctl: Kronctl) -> None:

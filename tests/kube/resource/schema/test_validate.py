@@ -147,6 +147,12 @@ def test_all_problems_are_said_at_once() -> None:
         pytest.param({"spce": {}}, "spce", 'did you mean "spec"?', id="top-level"),
         pytest.param({"metadata": None}, "metadata.name", "it is missing", id="no-metadata"),
         pytest.param({"metadata": {"name": None}}, "metadata.name", "missing", id="no-name"),
+        pytest.param(
+            {"metadata": {"name": None, "generateName": "a-"}},
+            "metadata.name",
+            "follow from its name (write name instead of generateName)",
+            id="a-name-that-is-made",
+        ),
         pytest.param({"metadata": {"name": "Backup"}}, "metadata.name", "lower case", id="name"),
         pytest.param({"metadata": {"name": "a..b"}}, "metadata.name", "lower case", id="dots"),
         pytest.param({"metadata": {"name": 5}}, "metadata.name", "must be text", id="name-number"),

@@ -101,7 +101,12 @@ def check_metadata(obj: object, *, is_stored: bool = False) -> Iterator[FieldPro
     name = metadata.get("name")
     if name is not None:
         yield from _name("metadata.name", name, LONGEST_NAME, NAME_RULE)
-    elif is_stored or "generateName" not in metadata:
+    elif metadata.get("generateName"):
+        # The API server accepts it, but no file says then when the KronJob runs.
+        message = "it is missing: the times of a KronJob follow from its name"
+        fix = "write name instead of generateName"
+        yield FieldProblem("metadata.name", message, fix, Code.FIELD_MISSING)
+    else:
         yield _missing("metadata.name")
     namespace = metadata.get("namespace")
     if namespace is not None:
