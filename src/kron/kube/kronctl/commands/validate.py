@@ -22,8 +22,10 @@ what the definition of KronJobs refuses, what kron-operator would call invalid, 
 fields that Kubernetes 1.35 does not know, and common mistakes. Other kinds of object are skipped,
 except for KronJobs with a misspelt kind or group.
 
-What only a cluster knows is not checked: its quotas and admission policies, whether an image or a
-Secret exists. `kubectl apply --dry-run=server` asks the API server.
+Not every rule for a Job is checked: requests above limits, probes, volumes with several sources
+and others are the API server's, which kron-operator asks with a dry run of the Job. Nor is what
+only a cluster knows: its quotas and admission policies, whether an image or a Secret exists.
+`kubectl apply --dry-run=server` asks the API server about the KronJob.
 
 Exit code 1 means errors; 2, that a file cannot be read or that no object was found at all."""
 EXAMPLES = (
