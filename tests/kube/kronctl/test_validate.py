@@ -137,6 +137,24 @@ def test_every_error_is_found_at_its_place(kronctl: Kronctl, text: str, found: l
     assert places(kronctl, text) == found
 
 
+def test_labels_of_kron_in_a_template_are_a_warning_and_no_error(kronctl: Kronctl) -> None:
+    metadata = "metadata: {labels: {kron.io/name: x, kron.iot/a: b}, annotations: {kron.io/x: y}}"
+    template = f"{{{metadata}, spec: {{template: {{{metadata}, spec:"
+    kronctl.write("a.yaml", GOOD.replace("{spec: {template: {spec:", template))
+    ran = kronctl("validate", "-f", "a.yaml").fine()
+    assert ran.lines[0] == (
+        'a.yaml:8:51: warning: spec.jobTemplate.metadata.labels["kron.io/name"]: it is left out of '
+        "Jobs: what begins with kron.io/ is Kron's own [field-value]"
+    )
+    assert ran.lines[-1] == "0 errors and 4 warnings in 1 KronJob of 1 file"
+    found = kronctl("validate", "-f", "a.yaml", "--format", "json").fine().json
+    assert (found["errors"], found["warnings"]) == (0, 4)
+    assert {each["severity"] for each in found["findings"]} == {"warning"}
+    kronctl.write("b.yaml", GOOD.replace("{spec: {template: {spec:", template) + "  windw: {}\n")
+    ran = kronctl("validate", "-f", "b.yaml")
+    assert (ran.code, ran.lines[-1]) == (1, "1 error and 4 warnings in 1 KronJob of 1 file")
+
+
 def test_the_items_of_a_list_are_objects_too(kronctl: Kronctl) -> None:
     item = "\n".join(f"    {line}" for line in kronjob(schedule="0 25 * * *").splitlines())
     text = f"apiVersion: v1\nkind: List\nitems:\n  -\n{item}\n"
