@@ -315,6 +315,16 @@ def test_what_a_terminal_would_hide_or_turn_around_is_escaped(
         assert words[-2] != "-o" or shown[0]["metadata"]["labels"] == obj["metadata"]["labels"]
 
 
+def test_a_guess_is_escaped_as_well(kronctl: Kronctl) -> None:
+    volumes = f"volumes: [{{name: database{HIDING}, emptyDir: {{}}}}]"
+    mounts = "image: none, volumeMounts: [{name: database, mountPath: /a}]"
+    text = kronjob().replace("image: none", mounts).replace("{restart", f"{{{volumes}, restart")
+    kronctl.write("a.yaml", text)
+    ran = kronctl("validate", "-f", "a.yaml")
+    assert 'fix: did you mean "database\\u202e' in ran.out
+    assert not set(HIDING) & set(ran.out)
+
+
 @pytest.mark.parametrize("salt", ["plain", "it's", f"A{HIDING}\\0101B"])
 def test_the_seed_can_be_checked_whatever_the_salt(kronctl: Kronctl, salt: str) -> None:
     seed = json.dumps({"strategy": "stable", "salt": salt}, ensure_ascii=False)
