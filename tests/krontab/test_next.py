@@ -184,7 +184,7 @@ def test_at_the_end_of_time_it_shows_what_is_left(
 @pytest.mark.parametrize("at", ["1899-12-31T23:59:59Z", "3000-01-01T00:00:00Z", "0001-01-01"])
 def test_outside_the_years_of_kron_nothing_is_known(krontab: Krontab, at: str) -> None:
     ran = krontab("next", "--schedule", "0 0 * * *", "--identity", "i", "--at", at)
-    assert (ran.code, ran.out) == (1, "")
+    assert (ran.code, ran.out) == (2, "")
     assert "outside the years 1900 to 2999" in ran.err
 
 

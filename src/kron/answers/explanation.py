@@ -13,6 +13,7 @@ from kron.answers.subject import Subject, defaults_document, hooks_document
 from kron.answers.times import local_text, local_time
 from kron.core.decision import ENGINE_VERSION, Trace, decide_at, trace
 from kron.core.duration import SECOND_NS, format_duration
+from kron.core.errors import visible
 from kron.core.frozen import Frozen
 from kron.core.instant import optional_text, out_of_range, to_text
 from kron.core.policy import Concurrency
@@ -71,7 +72,7 @@ def explanation_lines(
     decision = traced.decision
     schedule = subject.schedule
     zone = schedule.zone
-    say = partial(row, style)
+    say = partial(_plain_row, style)
     yield from subject_rows(subject, style)
     yield say("period", f"{decision.period_id}, {_MEANINGS[explanation.match]} ({to_text(at_s)})")
     if others := explanation.others:
@@ -91,14 +92,14 @@ def explanation_lines(
     if not schedule.constraints.is_empty:
         yield say("constraints", str(schedule.constraints))
     yield from (say(label, text) for label, text in _draws(traced, most_draws))
-    yield say("chosen", style(_chosen(subject, traced), "bold"))
+    yield row(style, "chosen", style(_chosen(subject, traced), "bold"))
     yield policy_row(subject, style)
 
 
 def subject_rows(subject: Subject, style: Callable[..., str]) -> Iterator[str]:
     """What can be said of a job whatever its periods are."""
-    schedule, say = subject.schedule, partial(row, style)
-    yield f"{style(subject.name, 'bold')}  {subject.place}"
+    schedule, say = subject.schedule, partial(_plain_row, style)
+    yield f"{style(visible(subject.name), 'bold')}  {visible(subject.place)}"
     yield say("identity", subject.identity)
     yield say("schedule", subject.schedule_text)
     if str(schedule) != subject.schedule_text:
@@ -124,6 +125,11 @@ def policy_row(subject: Subject, style: Callable[..., str]) -> str:
         late = f"may start {format_duration(policy.deadline_ns)} late"
     parts = [_CONCURRENCY[policy.concurrency], late, *["SUSPENDED"] * policy.suspend]
     return row(style, "policy", "; ".join(parts))
+
+
+def _plain_row(style: Callable[..., str], label: str, text: str) -> str:
+    """A row of text that may be anybody's."""
+    return row(style, label, visible(text))
 
 
 def row(style: Callable[..., str], label: str, text: str) -> str:
@@ -205,8 +211,21 @@ def _check(subject: Subject, period_key: str) -> str:
     """A command that computes the seed's hash without Kron."""
     from shlex import quote
 
-    parts = (subject.identity, period_key, subject.schedule.seed.salt)
-    return f"printf '%s\\n%s\\n%s' {' '.join(map(quote, parts))} | sha256sum"
+    parts = [subject.identity, period_key, subject.schedule.seed.salt]
+    form = "%s"
+    if not all(map(str.isprintable, parts)):
+        form, parts = "%b", list(map(_for_printf, parts))
+    return f"printf '{form}\\n{form}\\n{form}' {' '.join(map(quote, parts))} | sha256sum"
+
+
+def _for_printf(text: str) -> str:
+    """What `%b` of printf prints as this text, without characters that a terminal would obey."""
+    return "".join(
+        each.replace("\\", r"\\")
+        if each.isprintable()
+        else "".join(f"\\0{byte:03o}" for byte in each.encode(errors="surrogatepass"))
+        for each in text
+    )
 
 
 def _draws(traced: Trace, most: int | None) -> Iterator[tuple[str, str]]:

@@ -39,6 +39,9 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
             add_help=False,
         )
+        self.intermixed = ""
+        """The argument that takes several words, also after options, as kubectl does; '' if none
+        does. argparse has only its first stretch."""
         self.summary = summary
         self.command = command
         command.add_arguments(self)
@@ -54,6 +57,11 @@ class Parser(argparse.ArgumentParser):
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """The arguments; an unknown one is reported with the option that was probably meant."""
         arguments, unknown = self.parse_known_args(args, namespace)
+        if self.intermixed and "--" not in (args or ()):
+            count = next((at for at, word in enumerate(unknown) if _is_option(word)), len(unknown))
+            words = [*getattr(arguments, self.intermixed), *unknown[:count]]
+            setattr(arguments, self.intermixed, words)
+            unknown = unknown[count:]
         if unknown:
             option = unknown[0].partition("=")[0]
             known = self._option_string_actions
@@ -71,6 +79,10 @@ class Parser(argparse.ArgumentParser):
             near = did_you_mean(str(value), choices)
             message = f"{quoted(str(value))} is not one of {', '.join(choices)}"
             raise argparse.ArgumentError(action, f"{message}{near and f' ({near})'}")
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-") and word != "-"
 
 
 class _NoColours:
@@ -191,7 +203,17 @@ def add_format(parser: argparse._ActionsContainer, **others: str) -> None:
 
 
 def add_at(parser: argparse._ActionsContainer, what: str) -> None:
-    parser.add_argument("--at", type=moment, metavar="TIME", help=f"{what}; default: now")
+    parser.add_argument("--at", type=_covered, metavar="TIME", help=f"{what}; default: now")
+
+
+def _covered(text: str) -> datetime:
+    """A moment of the years that Kron covers."""
+    found = moment(text)
+    try:
+        to_seconds(found)
+    except KronError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return found
 
 
 def moment_s(arguments: argparse.Namespace) -> int:

@@ -28,6 +28,8 @@ RESTARTED = "KRON_RESTARTED"
 """The variable in which a restarted program finds the earlier value of PYTHONUTF8."""
 INTERRUPTED = 130
 """The exit code that shells use for a command ended by ^C."""
+UNREAD = 141
+"""The exit code that shells report for a command ended by SIGPIPE."""
 
 
 class Program(Frozen):

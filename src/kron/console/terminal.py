@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
-from kron.core.errors import Code, KronError, columns
+from kron.core.errors import Code, KronError, columns, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ Style = Callable[..., str]
 Row = Sequence[str]
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
-_ESCAPES = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
 COLOUR_CHOICES = ("auto", "always", "never")
 
 
@@ -76,7 +75,11 @@ class Terminal:
     def table(
         self, head: Row, rows: Sequence[Row], right: Row = (), styles: dict[str, str] | None = None
     ) -> Iterator[str]:
-        """Lines in columns as wide as their content. `right` and `styles` name columns."""
+        """Lines in columns as wide as their content. `right` and `styles` name columns.
+
+        Cells hold plain text, which may be anybody's: nothing of it is obeyed by a terminal.
+        """
+        rows = [tuple(map(visible, row)) for row in rows]
         widths = [max(map(columns, column)) for column in zip(head, *rows, strict=True)]
 
         def line(row: Row, styles: dict[str, str]) -> str:
@@ -97,10 +100,17 @@ class Terminal:
 
 
 def json_text(value: object) -> str:
-    """JSON with nothing that a terminal would obey: json itself leaves DEL and C1 as they are."""
+    """JSON with nothing that a terminal would obey or hide, such as DEL and U+202E."""
     import json
 
-    return json.dumps(value, indent=2, ensure_ascii=False).translate(_ESCAPES)
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    odd = [each for each in set(text) if not each.isprintable() and each != "\n"]
+    return text.translate({ord(each): _json_escape(each) for each in odd}) if odd else text
+
+
+def _json_escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def standard_input() -> bytes:

@@ -261,7 +261,7 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str:
 
     by_lower = {choice.lower(): choice for choice in choices}
     near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.7)
-    return f'did you mean "{by_lower[near[0]]}"?' if near else ""
+    return f'did you mean "{visible(by_lower[near[0]])}"?' if near else ""
 
 
 def _visible(character: str) -> str:

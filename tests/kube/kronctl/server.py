@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
@@ -71,8 +71,10 @@ def answering(answer: Callable[[str, str, object], Answer]) -> Iterator[str]:
             data = said if isinstance(said, bytes) else json.dumps(said).encode()
             self.send_response(code)
             self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+            # A client that cancels a request hangs up. A traceback here would go to its errors.
+            with suppress(ConnectionError):
+                self.end_headers()
+                self.wfile.write(data)
 
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _handle  # noqa: N815
 

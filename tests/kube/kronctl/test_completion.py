@@ -116,6 +116,23 @@ def test_it_is_silent_if_there_is_nothing_to_ask(
     assert (out.splitlines()[-1], err) == (":4", "")
 
 
+@pytest.mark.heavy
+@pytest.mark.parametrize("close", ["| :", ">&-", "> /dev/full"])
+def test_it_is_silent_if_nobody_reads(kronctl: Kronctl, close: str) -> None:
+    code = "import sys; from kron.kube.kronctl.completer import main; sys.exit(main())"
+    words = shlex.join([sys.executable, "-c", code, ""])
+    line = f"({words}; echo $? >&2) {close}"
+    ran = subprocess.run(
+        ["sh", "-c", line],
+        env=kronctl.environment,
+        capture_output=True,
+        text=True,
+        timeout=TIME_LIMIT_S,
+        check=False,
+    )
+    assert (ran.stdout, ran.stderr) == ("", "0\n")
+
+
 HOSTILE = [
     "$(touch${IFS}ran)",
     "`touch${IFS}ran`",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+import subprocess
 from typing import Any
 
 import pytest
@@ -266,6 +268,68 @@ def test_an_object_that_is_too_deep_for_json_is_an_error() -> None:
     with pytest.raises(KronError, match=r"too deeply for JSON \(print it with kubectl get"):
         print_object(obj, "json", KRONJOBS, "KronJob", Terminal(output, output))
     assert output.getvalue() == ""
+
+
+HIDING = "\u202e\u200b\u2066\U000e0041"
+"""What changes the direction of text, has no width, or is never shown."""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("list",),
+        ("list", "-o", "wide"),
+        ("list", "-o", "yaml"),
+        ("list", "-o", "json"),
+        ("list", "--format", "json"),
+        ("explain", "backup"),
+        ("explain", "backup", "--format", "json"),
+        ("next", "backup", "--format", "json"),
+    ],
+    ids=" ".join,
+)
+def test_what_a_terminal_would_hide_or_turn_around_is_escaped(
+    kronctl: Kronctl, words: tuple[str, ...]
+) -> None:
+    obj = named()
+    text = f"0 2 * * * @seed(stable,salt=A{HIDING}B)"
+    obj["metadata"]["labels"] = {f"k{HIDING}": f"one\ntwo{HIDING}"}
+    obj["spec"] = {**GOOD["spec"], "schedule": text}
+
+    def answer(_: str, path: str, __: object) -> Answer:
+        return 200, obj if path.endswith("backup") else page(obj)
+
+    with answering(answer) as address:
+        use(kronctl, address)
+        ran = kronctl(*words).fine()
+    assert not set(HIDING) & set(ran.out)
+    assert "u202e" in ran.out.lower()
+    if words[-1] in ("yaml", "json"):
+        read = yaml.safe_load(ran.out) if words[-1] == "yaml" else json.loads(ran.out)
+        shown = read["items"] if words[-2] == "-o" else read.get("kronjobs", [read])
+        assert shown[0].get("schedule", shown[0].get("spec", {}).get("schedule")) == text
+        assert words[-2] != "-o" or shown[0]["metadata"]["labels"] == obj["metadata"]["labels"]
+
+
+def test_a_guess_is_escaped_as_well(kronctl: Kronctl) -> None:
+    volumes = f"volumes: [{{name: database{HIDING}, emptyDir: {{}}}}]"
+    mounts = "image: none, volumeMounts: [{name: database, mountPath: /a}]"
+    text = kronjob().replace("image: none", mounts).replace("{restart", f"{{{volumes}, restart")
+    kronctl.write("a.yaml", text)
+    ran = kronctl("validate", "-f", "a.yaml")
+    assert 'fix: did you mean "database\\u202e' in ran.out
+    assert not set(HIDING) & set(ran.out)
+
+
+@pytest.mark.parametrize("salt", ["plain", "it's", f"A{HIDING}\\0101B"])
+def test_the_seed_can_be_checked_whatever_the_salt(kronctl: Kronctl, salt: str) -> None:
+    seed = json.dumps({"strategy": "stable", "salt": salt}, ensure_ascii=False)
+    more = f"  seed: {seed}\n"
+    kronctl.write("a.yaml", kronjob(more=more))
+    words = ("explain", "-f", "a.yaml", "--at", "2026-03-01")
+    (line,) = (line for line in kronctl(*words).fine().lines if "| sha256sum" in line)
+    ran = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True)
+    assert ran.stdout.split()[0] == kronctl(*words, "--format", "json").json["seed_hash"]
 
 
 def test_an_answer_about_another_object_is_refused(kronctl: Kronctl) -> None:

@@ -6,11 +6,12 @@ import pytest
 
 from kron.console.parser import UsageError
 from kron.kube.client.resources import CRONJOBS
+from kron.kube.kronctl import completer
 from kron.kube.kronctl.name import Name, name_of, typed
 from tests.krontab.command import AT
 from tests.kube.kronctl.command import Kronctl
 from tests.kube.kronctl.manifests import cronjob, kronjob
-from tests.kube.kronctl.server import serving, use
+from tests.kube.kronctl.server import answering, serving, use
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,41 @@ def test_cronjobs_have_their_own_types() -> None:
 def test_what_is_no_name_is_refused_with_the_forms_of_one(word: str) -> None:
     with pytest.raises(UsageError, match="write NAME, NAMESPACE/NAME or kj/NAME"):
         name_of(word)
+
+
+@pytest.mark.parametrize("namespace", ["a/b", "../kube-system", "..", ".", "Prod", "a.b", "x" * 64])
+@pytest.mark.parametrize(
+    "words", [("list",), ("suspend", "quick"), ("validate", "-f", "-"), ("doctor",)], ids=" ".join
+)
+def test_what_cannot_be_a_namespace_is_a_wrong_command_line(
+    kronctl: Kronctl, words: tuple[str, ...], namespace: str
+) -> None:
+    """Not a resource that is not installed, and no request elsewhere."""
+    with answering(lambda *_: (500, {})) as address:
+        use(kronctl, address)
+        ran = kronctl(*words, "-n", namespace)
+    assert (ran.code, ran.out) == (2, "")
+    assert f'argument -n/--namespace: "{namespace[:50]}' in ran.err
+    assert "is not the name of a namespace" in ran.err
+
+
+@pytest.mark.parametrize("word", ["../web", "./web", "Prod/web", "a.b/web", "jobs.batch/web"])
+def test_what_cannot_be_the_namespace_of_a_name_is_refused(kronctl: Kronctl, word: str) -> None:
+    with pytest.raises(UsageError, match="is not the name of a namespace"):
+        name_of(word)
+    with answering(lambda *_: (500, {})) as address:
+        use(kronctl, address)
+        ran = kronctl("trigger", word)
+        with kronctl._place(kronctl.environment):
+            assert completer.main(["next", word]) == 0
+    assert (ran.code, ran.out) == (2, "")
+
+
+def test_an_empty_namespace_is_that_of_the_context(kronctl: Kronctl) -> None:
+    """As for kubectl."""
+    with serving(kronjob()) as address:
+        use(kronctl, address)
+        assert kronctl("list", "-n", "", "--format", "names").fine().lines == ["prod/backup"]
 
 
 @pytest.mark.parametrize(
@@ -88,6 +124,24 @@ def test_a_namespace_that_does_not_exist_is_no_empty_one(
         ran = kronctl(*words, "-n", "prd")
         assert (ran.code, ran.out) == (1, "")
         assert 'the namespace "prd" does not exist (did you mean "prod"?)' in ran.err
+
+
+def test_names_may_stand_on_both_sides_of_an_option(kronctl: Kronctl) -> None:
+    """As for kubectl."""
+    with serving(kronjob(), kronjob("report"), cronjob("old"), cronjob("older")) as address:
+        use(kronctl, address)
+        ran = kronctl("list", "report", "-n", "prod", "backup", "--format", "names")
+        assert ran.fine().lines == ["prod/backup", "prod/report"]
+        ran = kronctl("migrate", "old", "-n", "prod", "older", "--format", "json")
+        assert [each["name"] for each in ran.json["cronjobs"]] == ["old", "older"]
+        ran = kronctl("suspend", "a", "-n", "prod", "b")
+        assert ran.err.count("does not exist") == 2
+        ran = kronctl("list", "backup", "-n", "prod", "report", "--wtach")
+        assert (ran.code, 'did you mean "--watch"?' in ran.err) == (2, True)
+    kronctl.write("a.yaml", kronjob())
+    assert kronctl("diff", "a.yaml", "--days", "2", "a.yaml").code == 0
+    ran = kronctl("next", "backup", "-n", "prod", "report")
+    assert (ran.code, 'unrecognized arguments: "report"' in ran.err) == (2, True)
 
 
 def test_every_form_of_a_name_is_accepted_where_a_name_is(kronctl: Kronctl) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 
@@ -10,7 +11,7 @@ import pytest
 
 from kron.console.program import module_name
 from kron.kube.kronctl.program import COMMANDS, EXIT_CODES, KRONCTL
-from tests.krontab.command import AT, Krontab
+from tests.krontab.command import AT, TIME_LIMIT_S, Krontab
 from tests.kube.kronctl.command import Kronctl
 from tests.kube.kronctl.manifests import kronjob
 
@@ -155,10 +156,13 @@ def test_what_validate_refuses_has_no_times(
 
 def test_a_name_that_the_api_server_would_generate_has_no_times_yet(kronctl: Kronctl) -> None:
     kronctl.write("a.yaml", kronjob().replace("name: backup", "generateName: backup-"))
-    kronctl("validate", "-f", "a.yaml").fine()
-    ran = kronctl("list", "-f", "a.yaml")
-    assert (ran.code, ran.out) == (1, "")
-    assert ran.err.startswith("a.yaml:3:1: error: metadata.name: it is missing")
+    said = "a.yaml:3:1: error: metadata.name: it is missing: the times of a KronJob follow from its"
+    ran = kronctl("validate", "-f", "a.yaml")
+    assert (ran.code, ran.out.startswith(said)) == (1, True)
+    for command in ("list", "next", "explain"):
+        ran = kronctl(command, "-f", "a.yaml")
+        assert (ran.code, ran.out) == (1, "")
+        assert ran.err.startswith(said)
 
 
 def test_what_is_plainly_meant_as_a_kronjob_is_not_passed_over(kronctl: Kronctl) -> None:
@@ -250,8 +254,6 @@ def test_help_shows_the_name_that_it_was_called_by(
 
 
 def test_every_command_has_its_help_and_examples_that_parse() -> None:
-    import shlex
-
     for name in KRONCTL.commands:
         parser = KRONCTL.parser(name)
         for example, _ in parser.command.EXAMPLES:
@@ -261,3 +263,30 @@ def test_every_command_has_its_help_and_examples_that_parse() -> None:
             assert (program, command) == ("kronctl", name)
             parser.parse_args(words)
     assert set(EXIT_CODES) == {0, 1, 2}
+    assert set(KRONCTL.exit_codes) == {0, 1, 2, 130, 141}
+
+
+@pytest.mark.parametrize("at", ["9999-12-31T23:59:59Z", "1899-12-31T23:59:59Z"])
+def test_a_moment_that_kron_does_not_cover_is_a_wrong_command_line(
+    kronctl: Kronctl, at: str
+) -> None:
+    kronctl.write("a.yaml", kronjob())
+    for command in ("list", "next", "explain"):
+        ran = kronctl(command, "-f", "a.yaml", "--at", at)
+        assert (ran.code, ran.out) == (2, "")
+        assert "argument --at: " in ran.err
+        assert "is outside the years 1900 to 2999" in ran.err
+
+
+@pytest.mark.heavy
+def test_a_reader_that_ends_early_ends_it_as_documented(kronctl: Kronctl) -> None:
+    command = shlex.join([sys.executable, "-m", kronctl.module, "validate", "--help"])
+    ran = subprocess.run(
+        ["sh", "-c", f"({command}; echo $? >&2) | :"],
+        env=kronctl.environment,
+        capture_output=True,
+        text=True,
+        timeout=TIME_LIMIT_S,
+        check=False,
+    )
+    assert ran.stderr == "141\n"

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +14,7 @@ import pytest
 import yaml
 
 from kron.kube.kronctl.commands import trigger
+from tests.krontab.command import TIME_LIMIT_S
 from tests.kube.kronctl.command import Kronctl
 from tests.kube.kronctl.manifests import kronjob
 from tests.kube.kronctl.server import Answer, answering, use
@@ -75,6 +80,42 @@ def test_a_wait_ends_after_a_minute_of_trouble_and_says_which_job_goes_on(
         assert "get jobs: down (HTTP 503)" in ran.err
         assert server.made[0]["metadata"]["name"] in ran.out
         assert len(server.reads) < 9_999
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("words", [(), ("--format", "json")], ids=["text", "json"])
+def test_an_interrupted_wait_says_that_the_job_goes_on(
+    kronctl: Kronctl, words: tuple[str, ...]
+) -> None:
+    looks = threading.Event()
+
+    class Running(Server):
+        def __call__(self, method: str, path: str, body: Any) -> Answer:
+            status, answer = super().__call__(method, path, body)
+            if method == "GET" and "/jobs/" in path:
+                looks.set()
+                return status, {**answer, "status": {}}  # type: ignore[dict-item]
+            return status, answer
+
+    server = Running()
+    with used(kronctl, server):
+        waiting = subprocess.Popen(
+            [sys.executable, "-m", kronctl.module, "trigger", "backup", "--wait", *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=kronctl.environment,
+        )
+        try:
+            assert looks.wait(TIME_LIMIT_S)
+            waiting.send_signal(signal.SIGINT)
+            _, err = waiting.communicate(timeout=TIME_LIMIT_S)
+        finally:
+            waiting.kill()
+            waiting.wait()
+    name = server.made[0]["metadata"]["name"]
+    assert waiting.returncode == 130
+    assert err == f"job {name} goes on; follow it with: kubectl logs -n prod -f job/{name}\n"
 
 
 @pytest.mark.parametrize("status", [401, 403])

@@ -89,6 +89,21 @@ def places(kronctl: Kronctl, text: str | bytes, *words: str, name: str = "a.yaml
             ["6:39 field-form"],
             id="a-label-that-is-no-text",
         ),
+        pytest.param(
+            GOOD.replace("spec:", "  labels: {team: a b, -x: y}\nspec:", 1),
+            ["6:18 field-form", "6:27 field-form"],
+            id="labels-that-are-refused",
+        ),
+        pytest.param(
+            GOOD.replace("spec:", "  annotations: {a b: c, Example.test/x: a b}\nspec:", 1),
+            ["6:22 field-form"],
+            id="an-annotation-that-is-refused",
+        ),
+        pytest.param(
+            kronjob(more="  successfulJobsHistoryLimit: 3.0\n  failedJobsHistoryLimit: 1.5\n"),
+            ["9:27 field-form"],
+            id="a-whole-number-with-a-point",
+        ),
         pytest.param(WITHOUT_TEMPLATE, ["6:1 field-missing"], id="missing"),
         pytest.param(f"{GOOD}---\n{GOOD}", ["13:9 name-repeated"], id="the-same-name-twice"),
         pytest.param(f"{GOOD}---\n---\n# nothing\n", [], id="nothing-between-documents"),
@@ -120,6 +135,24 @@ def places(kronctl: Kronctl, text: str | bytes, *words: str, name: str = "a.yaml
 )
 def test_every_error_is_found_at_its_place(kronctl: Kronctl, text: str, found: list[str]) -> None:
     assert places(kronctl, text) == found
+
+
+def test_labels_of_kron_in_a_template_are_a_warning_and_no_error(kronctl: Kronctl) -> None:
+    metadata = "metadata: {labels: {kron.io/name: x, kron.iot/a: b}, annotations: {kron.io/x: y}}"
+    template = f"{{{metadata}, spec: {{template: {{{metadata}, spec:"
+    kronctl.write("a.yaml", GOOD.replace("{spec: {template: {spec:", template))
+    ran = kronctl("validate", "-f", "a.yaml").fine()
+    assert ran.lines[0] == (
+        'a.yaml:8:51: warning: spec.jobTemplate.metadata.labels["kron.io/name"]: it is left out of '
+        "Jobs: what begins with kron.io/ is Kron's own [field-value]"
+    )
+    assert ran.lines[-1] == "0 errors and 4 warnings in 1 KronJob of 1 file"
+    found = kronctl("validate", "-f", "a.yaml", "--format", "json").fine().json
+    assert (found["errors"], found["warnings"]) == (0, 4)
+    assert {each["severity"] for each in found["findings"]} == {"warning"}
+    kronctl.write("b.yaml", GOOD.replace("{spec: {template: {spec:", template) + "  windw: {}\n")
+    ran = kronctl("validate", "-f", "b.yaml")
+    assert (ran.code, ran.lines[-1]) == (1, "1 error and 4 warnings in 1 KronJob of 1 file")
 
 
 def test_the_items_of_a_list_are_objects_too(kronctl: Kronctl) -> None:
@@ -405,7 +438,10 @@ def test_an_input_without_any_object_is_no_success(kronctl: Kronctl, given: str)
         ("0o17", 15),
         ("0x1F", 31),
         ("-12", -12),
-        ("1e3", 1000.0),
+        ("1e3", 1000),
+        ("3.0", 3),
+        ("-0.0", 0),
+        ("1e21", 1e21),
         (".5", 0.5),
         ("12:30:00", "12:30:00"),
         ("2026-01-01", "2026-01-01"),

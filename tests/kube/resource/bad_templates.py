@@ -112,6 +112,75 @@ BAD_TEMPLATES: list[BadTemplate] = [
         "a quantity is written like",
         "quantities must match the regular expression",
     ),
+    _of_container(
+        "quantity-negative",
+        {"resources": {"limits": {"cpu": "-500m"}}},
+        'resources.limits["cpu"]',
+        "a quantity must not be negative",
+        "must be greater than or equal to 0",
+    ),
+    _of_container(
+        "quantity-negative-number",
+        {"resources": {"requests": {"memory": -1}}},
+        'resources.requests["memory"]',
+        "a quantity must not be negative",
+        "must be greater than or equal to 0",
+    ),
+    BadTemplate(
+        "size-negative",
+        _pod(volumes=[{"name": "data", "emptyDir": {"sizeLimit": "-1Gi"}}]),
+        f"{_POD}.volumes[0].emptyDir.sizeLimit",
+        "a quantity must not be negative",
+        "SizeLimit field must be a valid resource quantity",
+    ),
+    _of_container(
+        "env-twice-a-value",
+        {
+            "env": [
+                {
+                    "name": "A",
+                    "value": "b",
+                    "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}},
+                }
+            ]
+        },
+        "env[0].valueFrom",
+        "it cannot be given together with value",
+        "may not be specified when `value` is not empty",
+    ),
+    BadTemplate(
+        "selector",
+        {"spec": {"selector": {"matchLabels": {"app": "backup"}}}},
+        f"{_SPEC}.selector",
+        "a Job has a selector of its own",
+        "spec.template.metadata.labels: Invalid value",
+    ),
+    BadTemplate(
+        "selector-that-matches",
+        {
+            "spec": {
+                "selector": {"matchLabels": {"app": "backup"}},
+                "template": {"metadata": {"labels": {"app": "backup"}}},
+            }
+        },
+        f"{_SPEC}.selector",
+        "a Job has a selector of its own",
+        "`selector` not auto-generated",
+    ),
+    BadTemplate(
+        "manual-selector-of-others",
+        {"spec": {"manualSelector": True, "selector": {"matchLabels": {"app": "backup"}}}},
+        f"{_SPEC}.selector",
+        "it does not match the labels of the template",
+        "`selector` does not match template `labels`",
+    ),
+    BadTemplate(
+        "manual-selector-none",
+        {"spec": {"manualSelector": True}},
+        f"{_SPEC}.selector",
+        "it is missing",
+        "spec.selector: Required value",
+    ),
     # Choices.
     _of_container(
         "pull-policy",
@@ -159,6 +228,41 @@ BAD_TEMPLATES: list[BadTemplate] = [
         "it is missing",
         "volumeMounts[0].mountPath: Required value",
     ),
+    BadTemplate(
+        "account",
+        _pod(serviceAccountName="Not_A_Name"),
+        f"{_POD}.serviceAccountName",
+        "a name has at most 253 lower case letters",
+        "spec.template.spec.serviceAccountName: Invalid value",
+    ),
+    BadTemplate(
+        "priority-class",
+        _pod(priorityClassName="a..b"),
+        f"{_POD}.priorityClassName",
+        "a name has at most 253 lower case letters",
+        "spec.template.spec.priorityClassName: Invalid value",
+    ),
+    BadTemplate(
+        "runtime-class",
+        _pod(runtimeClassName="A"),
+        f"{_POD}.runtimeClassName",
+        "a name has at most 253 lower case letters",
+        "spec.template.spec.runtimeClassName: Invalid value",
+    ),
+    BadTemplate(
+        "hostname",
+        _pod(hostname="db.example"),
+        f"{_POD}.hostname",
+        "a host name has at most 63 lower case letters",
+        "spec.template.spec.hostname: Invalid value",
+    ),
+    BadTemplate(
+        "subdomain",
+        _pod(subdomain="x" * 64),
+        f"{_POD}.subdomain",
+        "a host name has at most 63 lower case letters",
+        "spec.template.spec.subdomain: Invalid value",
+    ),
     # Labels and annotations.
     BadTemplate(
         "label-value",
@@ -204,6 +308,20 @@ BAD_TEMPLATES: list[BadTemplate] = [
         ),
     ),
     BadTemplate(
+        "backoffLimit-large",
+        {"spec": {"backoffLimit": 2**31}},
+        f"{_SPEC}.backoffLimit",
+        "must be at most 2147483647",
+        "of type int32",
+    ),
+    BadTemplate(
+        "pod-deadline-large",
+        _pod(activeDeadlineSeconds=2**31),
+        f"{_POD}.activeDeadlineSeconds",
+        "must be at most 2147483647",
+        "spec.template.spec.activeDeadlineSeconds: Invalid value: 2147483648",
+    ),
+    BadTemplate(
         "pod-deadline",
         _pod(activeDeadlineSeconds=0),
         f"{_POD}.activeDeadlineSeconds",
@@ -229,6 +347,28 @@ GOOD_TEMPLATES: dict[str, dict[str, Any]] = {
         }
     ),
     "nulls": _container(env=[{"name": "A", "value": "5", "valueFrom": None}]),
+    "null-items": _container(command=["ls", None], args=[None]),
+    "names": _pod(
+        serviceAccountName="a.b",
+        hostname="",
+        subdomain="a",
+        runtimeClassName=None,
+    ),
+    "env-empty": _container(
+        env=[{"name": "A", "value": "", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}]
+    ),
+    "no-selector": {"spec": {"selector": {}, "activeDeadlineSeconds": 2**31}},
+    "own-selector": {
+        "spec": {
+            "manualSelector": True,
+            "selector": {"matchLabels": {"app": "backup"}},
+            "template": {"metadata": {"labels": {"app": "backup"}}},
+        }
+    },
+    "expressions": {
+        "spec": {"selector": {"matchExpressions": [{"key": "x", "operator": "DoesNotExist"}]}}
+    },
+    "zero": _container(resources={"limits": {"cpu": "-0"}, "requests": {"cpu": "0.0"}}),
     "created": {
         "spec": {
             "template": {"metadata": {"creationTimestamp": None, "labels": {"a": "", "b.c/D": "E"}}}

@@ -12,6 +12,7 @@ from kron.console.parser import UsageError, path, whole_seconds
 from kron.core.errors import Code, KronError, quoted
 from kron.kube.client.errors import NOT_FOUND, ApiError, is_gone
 from kron.kube.extra import check_extra
+from kron.kube.namespace import namespace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +79,12 @@ def _request_timeout(text: str) -> int:
 
 
 def add_namespace(parser: _ActionsContainer, what: str) -> None:
-    parser.add_argument("-n", "--namespace", metavar="NS", help=what)
+    parser.add_argument("-n", "--namespace", type=_namespace, metavar="NS", help=what)
+
+
+def _namespace(text: str) -> str:
+    """Empty means the namespace of the context, as for kubectl."""
+    return text and namespace(text)
 
 
 def check_source(arguments: Namespace) -> None:

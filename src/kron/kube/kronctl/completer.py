@@ -13,12 +13,15 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
+from kron.console.terminal import Terminal
 from kron.core.errors import KronError
 from kron.kube.client.resources import CRONJOBS, KRONJOBS, NAMESPACES, Resource
 from kron.kube.kronctl.cluster import add_cluster, reach
 from kron.kube.kronctl.name import type_words
 from kron.kube.kronctl.program import COMMANDS, KRONCTL
+from kron.kube.namespace import namespace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,11 +42,13 @@ _SAFE = re.compile(r"[A-Za-z0-9._/@][A-Za-z0-9._:/@-]*")
 def main(words: Sequence[str] | None = None) -> int:
     try:
         proposals, directive = propose(sys.argv[1:] if words is None else words)
-    except (KronError, OSError, ValueError):
+    except (KronError, OSError, ValueError, argparse.ArgumentTypeError):
         proposals, directive = [], NOTHING_ELSE
-    for word, what in proposals:
-        print(f"{word}\t{what}" if what else word)
-    print(f":{directive}")
+    terminal = Terminal.standard()
+    with suppress(OSError):  # a reader may end early, such as `head`
+        terminal.print(*(f"{word}\t{what}" if what else word for word, what in proposals))
+        terminal.print(f":{directive}")
+    terminal.let_go()
     return 0
 
 
@@ -104,7 +109,7 @@ def _names(resource: Resource) -> Callable[[argparse.Namespace, str], list[str]]
         start, slash, _ = word.rpartition("/")
         is_type = start.lower() in type_words(resource)
         if start and not is_type:
-            arguments.namespace = start
+            arguments.namespace = namespace(start)
         return [f"{start}{slash}{each}" for each in _listed(arguments, resource)]
 
     return find

@@ -22,7 +22,7 @@ from kron.kube.kronctl.name import Name, name_of
 from kron.kube.resource.kronjob import KIND, KronJob, find_problems, read_kronjob, read_stored
 from kron.kube.resource.schema.definition import GROUP
 from kron.kube.resource.schema.job_template import check_template
-from kron.kube.resource.schema.validate import FieldProblem, check_metadata
+from kron.kube.resource.schema.validate import FieldProblem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,8 +90,7 @@ def read_files(paths: Sequence[str], namespace: str | None) -> list[FoundKronJob
     found: list[FoundKronJob] = []
     for manifest in filter(is_kronjob, manifests.objects):
         content = placed(manifest.content, namespace)
-        # Its chosen times follow from its name, so generateName is not enough.
-        problems = find_problems(content) or list(check_metadata(content, is_stored=True))
+        problems = find_problems(content)
         findings += [problem_finding(manifest, problem) for problem in problems]
         if not problems:
             place = manifest.file.path, manifest.line

@@ -6,6 +6,7 @@ from kron.console.parser import UsageError
 from kron.core.errors import Code, quoted
 from kron.core.frozen import Frozen
 from kron.kube.client.resources import CRONJOBS, KRONJOBS, Resource
+from kron.kube.namespace import NAMESPACE_RULE, is_namespace
 
 KINDS = {KRONJOBS: "KronJob", CRONJOBS: "CronJob"}
 _SHORT = {KRONJOBS: "kj", CRONJOBS: "cj"}
@@ -26,7 +27,13 @@ def name_of(text: str, resource: Resource = KRONJOBS) -> Name:
     """The name that a word means. What may be a type is one, whatever namespaces exist."""
     before, slash, name = text.rpartition("/")
     if name and (before or not slash) and "/" not in before:
-        return Name("" if before.lower() in type_words(resource) else before, name)
+        if not before or before.lower() in type_words(resource):
+            return Name("", name)
+        if is_namespace(before):
+            return Name(before, name)
+        message = f"{quoted(before)} is not the name of a namespace: {NAMESPACE_RULE}"
+        fix = f"write NAMESPACE/NAME or {_SHORT[resource]}/NAME"
+        raise UsageError(Code.JOB_UNKNOWN, message, fix)
     message = f"{quoted(text)} is not the name of a {KINDS[resource]}"
     raise UsageError(
         Code.JOB_UNKNOWN, message, fix=f"write NAME, NAMESPACE/NAME or {_SHORT[resource]}/NAME"

@@ -95,7 +95,14 @@ def yaml_of(document: Object) -> str:
         )
     except RecursionError:
         raise _too_deep("YAML", "print it as JSON") from None
-    return text
+    # They stand in double quotes: see _represented.
+    odd = [each for each in set(text) if not each.isprintable() and each != "\n"]
+    return text.translate({ord(each): _yaml_escape(each) for each in odd}) if odd else text
+
+
+def _yaml_escape(character: str) -> str:
+    point = ord(character)
+    return f"\\u{point:04X}" if point <= 0xFFFF else f"\\U{point:08X}"
 
 
 def _too_deep(language: str, fix: str) -> KronError:
@@ -114,10 +121,15 @@ def _dumper(yaml: Any) -> Any:
 
 
 def _represented(dumper: Any, text: str) -> Any:
-    """YAML readers disagree about some words without quotes, so these get quotes."""
+    """YAML readers disagree about some words without quotes, so these get quotes.
+
+    What a terminal would obey or hide gets them, too: only they allow for escapes.
+    """
     text = text.encode(errors="backslashreplace").decode()  # YAML has no half characters
     style = None
-    if "\n" in text and text.isascii() and not any(c.isspace() and c not in " \n" for c in text):
+    if not text.replace("\n", "").isprintable():
+        style = '"'
+    elif "\n" in text and text.isascii() and not any(c.isspace() and c not in " \n" for c in text):
         style = "|"
     elif text[:1] in _QUOTED_STARTS or text.lower() in _QUOTED_WORDS:
         style = '"'

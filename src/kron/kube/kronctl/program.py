@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from kron.console.program import Program
+from kron.console.program import INTERRUPTED, UNREAD, Program
 from kron.core.errors import Code, KronError
 
 OK = 0
@@ -68,7 +68,11 @@ turns CronJobs into KronJobs. `kubectl kron` is the same command.""",
         ("kronctl migrate -A --spread auto", "what would my CronJobs look like?"),
         ("kronctl doctor -A", "is everything in order?"),
     ),
-    exit_codes=EXIT_CODES,
+    exit_codes={
+        **EXIT_CODES,
+        INTERRUPTED: "interrupted with Ctrl-C",
+        UNREAD: "the reader of the output ended early, as head does: the shell's code for SIGPIPE",
+    },
     wrong_usage=FAILED,
     system_refused=FAILED,
     exit_code=_exit_code,

@@ -47,6 +47,8 @@ _HEXADECIMAL = re.compile(r"0x[0-9a-fA-F]{1,30}")
 _FLOAT = re.compile(
     r"[-+]?+(?:[0-9]{1,40}+(?:\.[0-9]{0,40}+)?+|\.[0-9]{1,40}+)(?:[eE][-+]?+[0-9]{1,5}+)?+"
 )
+_FIRST_EXPONENT = 1e21
+"""From here on Go writes a float with an exponent."""
 _TAG = "tag:yaml.org,2002:"
 _PLAIN_TAGS = ("", "!", f"{_TAG}map", f"{_TAG}seq", f"{_TAG}str")
 _KINDS = {"int": int, "float": int | float, "bool": bool, "null": type(None)}
@@ -168,5 +170,7 @@ def resolved(text: str) -> object:
     if _HEXADECIMAL.fullmatch(text):
         return int(text, 16)
     if _FLOAT.fullmatch(text):
-        return float(text)
+        number = float(text)
+        # kubectl sends 3.0 as 3.
+        return int(number) if number.is_integer() and abs(number) < _FIRST_EXPONENT else number
     return text

@@ -17,10 +17,8 @@ from kron.engine.ledger import Intent
 from kron.kube.api_object import Object, instant_s, integer, member, objects, text
 from kron.kube.resource.kronjob import API_VERSION, KIND, KronJob
 from kron.kube.resource.results import LONGEST_MESSAGE, LONGEST_REASON, RunResult
+from kron.kube.resource.schema.reserved import without_reserved
 
-RESERVED = "kron.io/"
-"""Labels and annotations of Jobs and Pods that begin so are Kron's: those of a template are left
-out."""
 NAME_LABEL = "kron.io/name"
 PERIOD_ID = "kron.io/period-id"
 """An annotation, and a label with `-` for `:`, since a label's value may hold none."""
@@ -236,17 +234,12 @@ def _job(
 
 def _metadata(template: Object, labels: dict[str, str], annotations: dict[str, str]) -> Object:
     """The template's metadata with ours. A template cannot say what only Kron may say of a Job."""
-    metadata = member(template, "metadata")
+    metadata = without_reserved(member(template, "metadata"))
     return {
         **metadata,
-        "labels": _theirs(metadata, "labels") | labels,
-        "annotations": _theirs(metadata, "annotations") | annotations,
+        "labels": member(metadata, "labels") | labels,
+        "annotations": member(metadata, "annotations") | annotations,
     }
-
-
-def _theirs(metadata: Object, name: str) -> Object:
-    found = member(metadata, name)
-    return {key: value for key, value in found.items() if not key.startswith(RESERVED)}
 
 
 def _keep_while_startable(spec: Object, kronjob: KronJob, spare_s: float) -> None:

@@ -190,6 +190,27 @@ def test_what_kron_has_no_field_for_is_said(more: str, told: str) -> None:
     assert any(told in note for note in made(cronjob(schedule="30 2 * * *", more=more)).notes)
 
 
+def test_labels_and_annotations_of_kron_are_left_out_of_templates_and_noted() -> None:
+    obj = yaml.safe_load(cronjob())
+    template = obj["spec"]["jobTemplate"]
+    template["metadata"] = {"annotations": {"kron.io/manual": "true"}}
+    pods = template["spec"]["template"]
+    pods["metadata"] = {"labels": {"kron.io/name": "x", "kron.iot/a": "b"}}
+    before = json.dumps(obj)
+    migration = migrate(obj, now_s=0)
+    assert json.dumps(obj) == before
+    assert migration.manifest is not None
+    made = migration.manifest["spec"]["jobTemplate"]
+    assert "metadata" not in made
+    assert made["spec"]["template"]["metadata"] == {"labels": {"kron.iot/a": "b"}}
+    assert [note for note in migration.notes if "kron.io/" in note] == [
+        'spec.jobTemplate.metadata.annotations["kron.io/manual"] is left out: '
+        "what begins with kron.io/ is Kron's own",
+        'spec.jobTemplate.spec.template.metadata.labels["kron.io/name"] is left out: '
+        "what begins with kron.io/ is Kron's own",
+    ]
+
+
 @pytest.mark.parametrize(
     ("schedule", "notes"),
     [

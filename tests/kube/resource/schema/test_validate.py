@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 import zoneinfo
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,6 +51,7 @@ from tests.kube.resource.bad_specs import (
 )
 from tests.soak import examples
 
+ROOT = Path(__file__).parents[4]
 DEADLINE_RULES = RULES["spec.policy.deadline"]
 HOSTILE = [
     "daily" + " " * 4090,
@@ -96,6 +98,33 @@ def test_what_the_server_refuses_the_check_refuses(bad: BadSpec) -> None:
 @pytest.mark.parametrize("bad", rows(BY_ENGINE))
 def test_what_only_the_engine_can_judge_the_check_lets_pass(bad: BadSpec) -> None:
     assert check(bad_kronjob(bad)) == []
+
+
+@pytest.mark.parametrize(
+    "modifiers",
+    [
+        "@seed(monthly)",
+        "@policy(concurrency=Forbid)",
+        "@policy(deadline=1m,deadline=2m)",
+        "@dist(uniform,shape=2)",
+        "@tz()",
+        "@win(after,8784h1s)",
+    ],
+)
+def test_what_is_accepted_in_modifiers_is_documented(modifiers: str) -> None:
+    obj = merged(good_kronjob(), {"spec": {"schedule": f"0 0 * * * {modifiers}"}})
+    assert check(obj) == []
+    assert len(find_problems(obj)) == 1
+    inside = modifiers[modifiers.index("(") + 1 : -1].removeprefix("after,") or modifiers
+    assert inside in (ROOT / "docs/kronjob.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("size", "is_accepted"), [pytest.param(2**18, True, id="most"), (2**18 + 1, False)]
+)
+def test_annotations_are_bounded_as_the_api_server_does_it(size: int, is_accepted: bool) -> None:
+    obj = merged(good_kronjob(), {"metadata": {"annotations": {"a": "é" + "x" * (size - 3)}}})
+    assert [each.path for each in check(obj)] == ([] if is_accepted else ["metadata.annotations"])
 
 
 @pytest.mark.parametrize("bad", rows([bad for bad in BAD_SPECS if bad.path != "metadata.name"]))
@@ -147,6 +176,12 @@ def test_all_problems_are_said_at_once() -> None:
         pytest.param({"spce": {}}, "spce", 'did you mean "spec"?', id="top-level"),
         pytest.param({"metadata": None}, "metadata.name", "it is missing", id="no-metadata"),
         pytest.param({"metadata": {"name": None}}, "metadata.name", "missing", id="no-name"),
+        pytest.param(
+            {"metadata": {"name": None, "generateName": "a-"}},
+            "metadata.name",
+            "follow from its name (write name instead of generateName)",
+            id="a-name-that-is-made",
+        ),
         pytest.param({"metadata": {"name": "Backup"}}, "metadata.name", "lower case", id="name"),
         pytest.param({"metadata": {"name": "a..b"}}, "metadata.name", "lower case", id="dots"),
         pytest.param({"metadata": {"name": 5}}, "metadata.name", "must be text", id="name-number"),

@@ -37,6 +37,7 @@ FAILURE = 2
 
 
 def add_arguments(parser: Parser) -> None:
+    parser.intermixed = "paths"
     parser.add_argument(
         "paths",
         metavar="PATH",

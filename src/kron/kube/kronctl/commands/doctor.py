@@ -12,6 +12,7 @@ from kron.core.errors import visible
 from kron.core.instant import to_seconds, to_text
 from kron.kube.api_object import Object
 from kron.kube.kronctl.cluster import add_cluster, check_source, reach
+from kron.kube.namespace import namespace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def add_arguments(parser: Parser) -> None:
     )
     parser.add_argument(
         "--lease-namespace",
+        type=namespace,
         metavar="NS",
         help="the namespace of the operator and its Lease; default: wherever one is found",
     )

@@ -54,6 +54,7 @@ _ORDERS: dict[str, Callable[[ListedKronJob], tuple[object, ...]]] = {
 
 
 def add_arguments(parser: Parser) -> None:
+    parser.intermixed = "names"
     parser.add_argument(
         "names", metavar="JOB", nargs="*", help="only these: NAME, NAMESPACE/NAME or kj/NAME"
     )

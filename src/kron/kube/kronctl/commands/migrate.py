@@ -50,6 +50,7 @@ EXAMPLES = (
 
 
 def add_arguments(parser: Parser) -> None:
+    parser.intermixed = "names"
     parser.add_argument(
         "names",
         metavar="CRONJOB",

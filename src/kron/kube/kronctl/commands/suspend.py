@@ -46,6 +46,7 @@ _TRIES = 5
 
 
 def add_arguments(parser: Parser) -> None:
+    parser.intermixed = "names"
     parser.add_argument(
         "names", metavar="JOB", nargs="*", help="a KronJob: NAME, NAMESPACE/NAME or kj/NAME"
     )

@@ -39,7 +39,8 @@ With --dry-run=client, nothing is sent to the API server but the question for th
 --dry-run=server, it checks the Job as if it were created. -o yaml prints the Job in either case.
 
 With --wait, the exit code is 0 if the Job completes and 1 if it fails or is deleted. If the cluster
-gives no answer for a minute, the exit code is 2, and the Job goes on."""
+gives no answer for a minute, the exit code is 2, and the Job goes on. It also goes on after Ctrl-C,
+which ends the waiting only."""
 EXAMPLES = (
     ("kronctl trigger prod/backup", "start it, and print the name of its Job"),
     ("kronctl trigger backup -n prod --wait && echo done", "wait for its end"),
@@ -97,6 +98,8 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         raise UsageError(Code.VALUE_UNKNOWN, message, fix="leave one of them out")
 
     async def trigger(client: Client, default: str) -> int:
+        import asyncio
+
         namespace = name.namespace or default
         kronjob = read_kronjob(await get(client, KRONJOBS, namespace, name.name))
         job = await _made(client, kronjob, job_name, environment, arguments.dry_run)
@@ -113,6 +116,9 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
                 outcome = await _outcome(client, made, job["metadata"].get("uid"), terminal)
             except ApiError as error:  # the Job goes on, so say first which one it is
                 failure = error
+            except asyncio.CancelledError:  # Ctrl-C
+                terminal.error(f"job {made.name} goes on; {_SAID[None].format(job=made)}")
+                raise
         if is_text:
             terminal.error(_DRY[arguments.dry_run] if is_dry else _SAID[outcome].format(job=made))
         else:

@@ -22,6 +22,7 @@ from kron.kube.kronctl.migrate.clock_changes import daylight_difference
 from kron.kube.kronctl.migrate.dialect import translate
 from kron.kube.resource.kronjob import API_VERSION, KIND, find_problems
 from kron.kube.resource.schema.definition import FieldType, SchemaField
+from kron.kube.resource.schema.reserved import RESERVED, reserved_keys, without_reserved
 from kron.kube.resource.schema.validate import METADATA_NAMES, TEXTS, FieldProblem, check_value
 
 TYPE_CHECKING = False
@@ -248,6 +249,9 @@ def _deadline(spec: Object, schedule: Schedule, notes: list[str]) -> str:
 def _template(spec: Object, notes: list[str]) -> Object:
     template = spec["jobTemplate"]
     metadata = member(template, "metadata")
+    for problem in reserved_keys(spec):
+        notes.append(f"{problem.path} is left out: what begins with {RESERVED} is Kron's own")
+    metadata = without_reserved(metadata)
     kept = {key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)}
     _note_left_out("spec.jobTemplate", template, _TEMPLATE, notes)
     why = "is left out; Kubernetes ignores it too"
@@ -258,6 +262,9 @@ def _template(spec: Object, notes: list[str]) -> Object:
             f"its Pods read the annotation {SCHEDULED_ANNOTATION}, which Kron does not set; the "
             "nominal time is in kron.io/nominal-time"
         )
+    pods = member(job_spec, "template")
+    if (own := member(pods, "metadata")) and without_reserved(own) != own:
+        job_spec = {**job_spec, "template": {**pods, "metadata": without_reserved(own)}}
     return {**({"metadata": kept} if kept else {}), "spec": job_spec}
 
 

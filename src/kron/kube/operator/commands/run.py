@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from argparse import ArgumentTypeError, Namespace
 
 from kron.console.parser import Parser, UsageError, add_log_options, whole_seconds
 from kron.console.terminal import Terminal
 from kron.core.errors import Code, quoted
 from kron.kube.extra import check_extra
+from kron.kube.namespace import namespace
 from kron.kube.operator.settings import (
     DEFAULT_DEADLINE_S,
     DEFAULT_HTTP,
@@ -54,7 +54,7 @@ def add_arguments(parser: Parser) -> None:
     where.add_argument(
         "--namespace",
         action="append",
-        type=_namespace,
+        type=namespace,
         default=[],
         metavar="NAME",
         help="look after this namespace only; repeatable; default: all",
@@ -62,6 +62,7 @@ def add_arguments(parser: Parser) -> None:
     leading = parser.add_argument_group("who leads")
     leading.add_argument(
         "--lease-namespace",
+        type=namespace,
         metavar="NAME",
         help="where the Lease is; default: the Pod's namespace, or that of the context",
     )
@@ -219,13 +220,6 @@ def _peer_address(chosen: str | None, http: tuple[str, int] | None) -> str:
 
 def _peer(text: str) -> str:
     _address(text)
-    return text
-
-
-def _namespace(text: str) -> str:
-    if not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", text):
-        rule = "a namespace has up to 63 small letters, digits and hyphens"
-        raise ArgumentTypeError(f"{quoted(text)} is not the name of a namespace: {rule}")
     return text
 
 

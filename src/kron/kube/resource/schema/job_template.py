@@ -18,14 +18,17 @@ from kron.core.errors import Code, did_you_mean, quoted
 from kron.kube.api_object import Object, member, objects, text
 from kron.kube.resource.schema.definition import FieldType, SchemaField
 from kron.kube.resource.schema.rule import Rule, shaped
-from kron.kube.resource.schema.validate import FieldProblem, check_value
+from kron.kube.resource.schema.validate import (
+    FieldProblem,
+    check_annotations,
+    check_labels,
+    check_value,
+)
 
 _PATH = "spec.jobTemplate"
 _POD = f"{_PATH}.spec.template"
 _LABEL = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
-_WORD = "[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
-_PREFIX = rf"{_LABEL}(?:\.{_LABEL})*"
-_LONGEST_PREFIX = 253
+_DNS_NAME = rf"(?=.{{1,253}}$){_LABEL}(?:\.{_LABEL})*"
 _SIGNED = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 _QUANTITY = rf"{_SIGNED}(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?"
 _NAME_RULE = shaped("a name has at most 63 lower case letters, digits and - between them", _LABEL)
@@ -34,9 +37,25 @@ _QUANTITY_TEXT = _QUANTITY_RULE.replace(
     holds=lambda value: not isinstance(value, str) or _QUANTITY_RULE.holds(value)
 )
 """A number needs no quotes, and has no wrong form."""
+_NOT_NEGATIVE = shaped("a quantity must not be negative", _QUANTITY).replace(
+    holds=lambda value: re.match("-[0.]*[1-9]", str(value)) is None, code=Code.FIELD_VALUE
+)
+_LABEL_OR_EMPTY = shaped(
+    "a host name has at most 63 lower case letters, digits and - between them", _LABEL, ""
+)
+_OBJECT_NAME = shaped(
+    "a name has at most 253 lower case letters, digits and - between them, in parts joined by .",
+    _DNS_NAME,
+    "",
+)
 _RULES: dict[str, tuple[Rule, ...]] = {
     "Container.name": (_NAME_RULE,),
     "Volume.name": (_NAME_RULE,),
+    "PodSpec.hostname": (_LABEL_OR_EMPTY,),
+    "PodSpec.priorityClassName": (_OBJECT_NAME,),
+    "PodSpec.runtimeClassName": (_OBJECT_NAME,),
+    "PodSpec.serviceAccountName": (_OBJECT_NAME,),
+    "PodSpec.subdomain": (_LABEL_OR_EMPTY,),
 }
 _LEAST = {
     "JobSpec.activeDeadlineSeconds": 0,
@@ -49,7 +68,14 @@ _LEAST = {
     "PodSpec.activeDeadlineSeconds": 1,
     "ContainerPort.containerPort": 1,
 }
-_MOST = {"ContainerPort.containerPort": 65_535}
+_MOST_INT32 = 2**31 - 1
+_MOST_INT64 = 2**63 - 1
+_MOST = {
+    **dict.fromkeys(filter(lambda path: path.startswith("JobSpec."), _LEAST), _MOST_INT32),
+    "JobSpec.activeDeadlineSeconds": _MOST_INT64,
+    "PodSpec.activeDeadlineSeconds": _MOST_INT32,
+    "ContainerPort.containerPort": 65_535,
+}
 _MAY_BE_MISSING = ("HTTPHeader.value", "Sysctl.value")
 """Required by the schema, but an API server accepts a Job without them."""
 
@@ -60,10 +86,9 @@ def check_template(spec: Mapping[str, object]) -> Iterator[FieldProblem]:
     yield from check_value(f"{_PATH}.spec", job_spec(), template.get("spec") or {})
     pods = member(member(template, "spec"), "template")
     for path, metadata in ((_PATH, member(template, "metadata")), (_POD, member(pods, "metadata"))):
-        yield from _labels(f"{path}.metadata.labels", member(metadata, "labels"))
-        for key in member(metadata, "annotations"):
-            # The API server reads this prefix, and no other, in any case of letters.
-            yield from _key(f"{path}.metadata.annotations", key, str(key).lower())
+        yield from check_labels(f"{path}.metadata.labels", metadata.get("labels"))
+        yield from check_annotations(f"{path}.metadata.annotations", metadata.get("annotations"))
+    yield from _selector(member(template, "spec"), member(member(pods, "metadata"), "labels"))
     yield from _pod(f"{_POD}.spec", member(pods, "spec"))
 
 
@@ -115,7 +140,7 @@ class _Reader:
             may_be_empty=True,
             least=_LEAST.get(path),
             most=_MOST.get(path),
-            rules=(_QUANTITY_TEXT,) if is_quantity else _RULES.get(path, ()),
+            rules=(_QUANTITY_TEXT, _NOT_NEGATIVE) if is_quantity else _RULES.get(path, ()),
             members=tuple(
                 self._field(
                     below,
@@ -126,7 +151,20 @@ class _Reader:
             ),
             items=self._field(of_values, f"{path}[]") if of_values else None,
             is_open=kind is FieldType.OBJECT and not fields,
+            may_be_null=kind in (FieldType.TEXT, FieldType.INTEGER),  # '' or 0 in a list
         )
+
+
+def _selector(spec: Mapping[str, object], labels: Mapping[str, object]) -> Iterator[FieldProblem]:
+    path, selector = f"{_PATH}.spec.selector", member(spec, "selector")
+    wanted = member(selector, "matchLabels")
+    if spec.get("manualSelector") is not True:
+        if wanted:  # expressions may match the labels of every Job
+            yield FieldProblem(path, "a Job has a selector of its own", "leave it out")
+    elif not selector:
+        yield FieldProblem(path, "it is missing", "leave manualSelector out", Code.FIELD_MISSING)
+    elif any(labels.get(name) != value for name, value in wanted.items()):
+        yield FieldProblem(path, "it does not match the labels of the template")
 
 
 def _pod(path: str, pod: Mapping[str, object]) -> Iterator[FieldProblem]:
@@ -141,6 +179,10 @@ def _pod(path: str, pod: Mapping[str, object]) -> Iterator[FieldProblem]:
                 yield FieldProblem(f"{place}.name", message, code=Code.NAME_REPEATED)
             if "image" not in container or container["image"] in (None, ""):
                 yield FieldProblem(f"{place}.image", "it is missing", code=Code.FIELD_MISSING)
+            for variable, each in enumerate(_listed(container, "env")):
+                if each.get("value") and member(each, "valueFrom"):
+                    message = "it cannot be given together with value"
+                    yield FieldProblem(f"{place}.env[{variable}].valueFrom", message)
             for mount, mounted in enumerate(_listed(container, "volumeMounts")):
                 volume = text(mounted, "name")
                 if volume and volume not in volumes:
@@ -148,30 +190,6 @@ def _pod(path: str, pod: Mapping[str, object]) -> Iterator[FieldProblem]:
                     near = did_you_mean(volume, volumes)
                     where = f"{place}.volumeMounts[{mount}].name"
                     yield FieldProblem(where, message, near, Code.VALUE_UNKNOWN)
-
-
-def _labels(path: str, labels: Object) -> Iterator[FieldProblem]:
-    for key, value in labels.items():
-        yield from _key(path, key, key)
-        if isinstance(value, str) and value and not re.fullmatch(_WORD, value):
-            rule = "the value of a label has at most 63 letters, digits, -, _ and . between them"
-            where = f"{path}[{quoted(key)}]"
-            yield FieldProblem(where, f"{quoted(value)}: {rule}", code=Code.FIELD_FORM)
-
-
-def _key(path: str, key: object, judged: str) -> Iterator[FieldProblem]:
-    """What is wrong with the key of a label or an annotation, which is judged by this text."""
-    if not isinstance(key, str):
-        return  # the schema says so
-    prefix, slash, name = judged.rpartition("/")
-    is_prefix = len(prefix) <= _LONGEST_PREFIX and re.fullmatch(_PREFIX, prefix)
-    if not re.fullmatch(_WORD, name) or (slash and not is_prefix):
-        rule = (
-            "a key has at most 63 letters, digits, -, _ and . between them, after a DNS name and "
-            "a / if need be"
-        )
-        where = f"{path}[{quoted(key)}]"
-        yield FieldProblem(where, f"{quoted(key)}: {rule}", code=Code.FIELD_FORM)
 
 
 def _listed(value: Mapping[str, object], name: str) -> list[Object]:

@@ -49,6 +49,12 @@ _QUOTE = "put it in double quotes"
 _MOST_LISTED = 20
 """How many names of fields are listed to somebody who has misspelt one."""
 TEXTS = (SchemaField(FieldType.MAP, "labels"), SchemaField(FieldType.MAP, "annotations"))
+_LABEL = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
+_WORD = "[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_PREFIX = rf"{_LABEL}(?:\.{_LABEL})*"
+_LONGEST_PREFIX = 253
+_MOST_ANNOTATED = 256 * 1024
+"""Bytes of the keys and values of all annotations of an object."""
 _NAME = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _LONGEST_NAMESPACE = 63
 NAME_RULE = (
@@ -101,7 +107,12 @@ def check_metadata(obj: object, *, is_stored: bool = False) -> Iterator[FieldPro
     name = metadata.get("name")
     if name is not None:
         yield from _name("metadata.name", name, LONGEST_NAME, NAME_RULE)
-    elif is_stored or "generateName" not in metadata:
+    elif metadata.get("generateName"):
+        # The API server accepts it, but no file says then when the KronJob runs.
+        message = "it is missing: the times of a KronJob follow from its name"
+        fix = "write name instead of generateName"
+        yield FieldProblem("metadata.name", message, fix, Code.FIELD_MISSING)
+    else:
         yield _missing("metadata.name")
     namespace = metadata.get("namespace")
     if namespace is not None:
@@ -112,6 +123,48 @@ def check_metadata(obj: object, *, is_stored: bool = False) -> Iterator[FieldPro
     for field in TEXTS:
         if metadata.get(field.name) is not None:
             yield from check_value(f"metadata.{field.name}", field, metadata[field.name])
+    if not is_stored:
+        yield from check_labels("metadata.labels", metadata.get("labels"))
+        yield from check_annotations("metadata.annotations", metadata.get("annotations"))
+
+
+def check_labels(path: str, labels: object) -> Iterator[FieldProblem]:
+    """What is wrong with the keys and values of labels. Their types are another check's."""
+    for key, value in labels.items() if isinstance(labels, dict) else ():
+        yield from _key(path, key, key)
+        if isinstance(value, str) and value and not re.fullmatch(_WORD, value):
+            rule = "the value of a label has at most 63 letters, digits, -, _ and . between them"
+            where = f"{path}[{quoted(key)}]"
+            yield FieldProblem(where, f"{quoted(value)}: {rule}", code=Code.FIELD_FORM)
+
+
+def check_annotations(path: str, annotations: object) -> Iterator[FieldProblem]:
+    """The same for annotations, whose values are any text, but not too much of it."""
+    if not isinstance(annotations, dict):
+        return
+    for key in annotations:
+        # The API server reads this prefix, and no other, in any case of letters.
+        yield from _key(path, key, str(key).lower())
+    texts = filter(lambda each: isinstance(each, str), (*annotations, *annotations.values()))
+    size = sum(len(text.encode(errors="surrogatepass")) for text in texts)
+    if size > _MOST_ANNOTATED:
+        message = f"they have {size:,} bytes, and may have {_MOST_ANNOTATED:,}"
+        yield FieldProblem(path, message, code=Code.LIMIT)
+
+
+def _key(path: str, key: object, judged: object) -> Iterator[FieldProblem]:
+    """What is wrong with the key of a label or an annotation, which is judged by this text."""
+    if not isinstance(key, str):
+        return  # the schema says so
+    prefix, slash, name = str(judged).rpartition("/")
+    is_prefix = len(prefix) <= _LONGEST_PREFIX and re.fullmatch(_PREFIX, prefix)
+    if not re.fullmatch(_WORD, name) or (slash and not is_prefix):
+        rule = (
+            "a key has at most 63 letters, digits, -, _ and . between them, after a DNS name and "
+            "a / if need be"
+        )
+        where = f"{path}[{quoted(key)}]"
+        yield FieldProblem(where, f"{quoted(key)}: {rule}", code=Code.FIELD_FORM)
 
 
 def check_spec(obj: object) -> Iterator[FieldProblem]:
