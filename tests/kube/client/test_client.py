@@ -294,6 +294,7 @@ def test_after_a_silence_the_other_connections_are_used_no_more(
     run(test(60.0, are_kept=True))
 
 
+@pytest.mark.heavy
 def test_a_watch_goes_on_however_often_requests_beside_it_get_no_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -457,12 +457,14 @@ def held_by(pod: str, account: str) -> Callable[..., Answer]:
     return answer
 
 
+@pytest.mark.heavy
 def test_the_rights_are_those_of_the_pod_that_leads(kronctl: Kronctl) -> None:
     check = checks_of(kronctl, held_by("kron-7d-x", "ours"))["operator-rights"]
     assert (check["verdict"], check["fix"]) == ("ok", "")
     assert "kron-system/ours" in check["message"]
 
 
+@pytest.mark.heavy
 def test_the_rights_of_an_operator_beside_the_cluster_are_not_known(kronctl: Kronctl) -> None:
     gone: Answer = 404, {"kind": "Status", "reason": "NotFound", "message": "not found"}
     inside = held_by("laptop", "ours")
@@ -496,6 +498,7 @@ def test_an_operator_may_be_confined_to_where_kronjobs_are(kronctl: Kronctl) -> 
     assert checks_of(kronctl, server, "-A")["operator-rights"]["verdict"] == "note"
 
 
+@pytest.mark.heavy
 def test_where_nobody_may_look_for_leases_the_doctor_does_not_know(kronctl: Kronctl) -> None:
     server = Server()
 
@@ -530,6 +533,7 @@ def test_a_check_that_fails_does_not_end_the_others(kronctl: Kronctl) -> None:
     assert "away" in said["kronjobs"]["message"]
 
 
+@pytest.mark.heavy
 def test_nothing_of_a_cluster_can_forge_a_line_or_move_the_cursor(kronctl: Kronctl) -> None:
     evil = "m\x1b[31m\nok       leader: fake\x9b2J"
     server = Server()
