@@ -35,6 +35,6 @@ def shallow(data: bytes) -> bytes:
             if depth == DEEPEST + 1:
                 begin = found.end()
             depth -= 1
-    if depth > DEEPEST:  # it does not end: whoever reads it says so
+    if depth > DEEPEST:  # it does not end, which is for its reader to report
         return b"".join(kept)
     return b"".join((*kept, data[begin:]))
