@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
 from kron.core.duration import SECOND_NS
 from kron.core.errors import KronError
 from kron.core.frozen import Frozen
-from kron.kube.api_object import member, text
+from kron.kube.api_object import Object, member, text
 from kron.kube.client.client import Client
 from kron.kube.client.errors import ApiError
 from kron.kube.client.lease import Lease
@@ -32,6 +33,7 @@ from kron.kube.kronctl.lookup import all_within
 from kron.kube.operator.settings import DEFAULT_LEASE_NAME
 from kron.waking.clock import Clock
 
+T = TypeVar("T")
 _MOST_AHEAD_S = 2.0
 
 
@@ -53,34 +55,35 @@ async def examine(client: Client, scope: Scope, clock: Clock, heard: ServerClock
     def now_s() -> int:
         return int(clock.now_ns() / SECOND_NS - heard.ahead_s)
 
-    found: list[Lease] = []
     checks = [await check_definition(client), await check_own_rights(client, scope.within)]
-    checks += await _attempt(Subject.LEADER, _check_leaders(client, scope, now_s, found))
-    used: list[str] = []
-    kronjobs = _check_kronjobs(client, scope, now_s, used)
-    about_kronjobs = await _attempt(Subject.KRONJOBS, kronjobs)
-    accounts = await _accounts(client, scope, found)
+    place = scope.lease_namespace, scope.within
+    found, failed = await _attempt(Subject.LEADER, find_leases(client, *place, scope.lease_name))
+    leases = found.leases if found else ()
+    if found:
+        missing = no_leader(scope.lease_name, is_certain=found.is_everywhere)
+        judged, failed = await _attempt(Subject.LEADER, _check_leaders(client, leases, now_s))
+        checks += judged or ([] if failed else [missing])
+    checks += failed
+    contents, failed = await _attempt(Subject.KRONJOBS, _kronjobs(client, scope))
+    used = sorted({text(member(each, "metadata"), "namespace") for each in contents or ()})
+    accounts = await _accounts(client, scope, leases)
     checks += await check_operator_rights(client, accounts, scope.within, used)
-    return [*checks, check_own_clock(heard), *about_kronjobs]
+    checks += [check_own_clock(heard), *failed]
+    return checks if contents is None else checks + check_kronjobs(contents, scope.within, now_s())
 
 
-async def _attempt(subject: Subject, checks: Awaitable[list[Check]]) -> list[Check]:
-    """One that fails does not end the others."""
+async def _attempt(subject: Subject, look: Awaitable[T]) -> tuple[T | None, list[Check]]:
+    """What was found. One look that fails does not end the others: then why, as a check."""
     try:
-        return await checks
+        return await look, []
     except KronError as error:
         fix = error.fix or "ask somebody who may read these, or look elsewhere with -n"
-        return [Check(subject, Verdict.UNKNOWN, error.message, fix)]
+        return None, [Check(subject, Verdict.UNKNOWN, error.message, fix)]
 
 
 async def _check_leaders(
-    client: Client, scope: Scope, now_s: Callable[[], int], leases: list[Lease]
+    client: Client, leases: Sequence[Lease], now_s: Callable[[], int]
 ) -> list[Check]:
-    """All checks of Leases, which are added to `leases`."""
-    found = await find_leases(client, scope.lease_namespace, scope.within, scope.lease_name)
-    leases += found.leases
-    if not leases:
-        return [no_leader(scope.lease_name, is_certain=found.is_everywhere)]
     checks, alive = [], []
     for lease in leases:
         about = await check_leader(client, lease, now_s)
@@ -90,18 +93,14 @@ async def _check_leaders(
     return checks + check_overlaps(alive)
 
 
-async def _check_kronjobs(
-    client: Client, scope: Scope, now_s: Callable[[], int], used: list[str]
-) -> list[Check]:
-    """All checks of KronJobs. The namespaces that have any are added to `used`."""
+async def _kronjobs(client: Client, scope: Scope) -> list[Object] | None:
+    """Those that are examined; None if their definition is missing, a finding of its own."""
     try:
-        found = await all_within(client, KRONJOBS, scope.within, scope.selector)
+        return await all_within(client, KRONJOBS, scope.within, scope.selector)
     except ApiError as error:
-        if is_unknown(error):  # its definition is missing, which is a finding of its own
-            return []
+        if is_unknown(error):
+            return None
         raise
-    used += sorted({text(member(each, "metadata"), "namespace") for each in found})
-    return check_kronjobs(found, scope.within, now_s())
 
 
 async def _accounts(client: Client, scope: Scope, leases: Sequence[Lease]) -> list[Account]:
